@@ -1,0 +1,1 @@
+"""Data sets on disk, and the streams of tasks made from them."""

@@ -1,0 +1,5 @@
+"""The episodic memory, one writing strategy a file."""
+
+from erlib.memory.base import Memory
+
+__all__ = ["Memory"]

@@ -1,0 +1,103 @@
+"""What k-means and mean-of-features share: a block of slots for each class, written by comparing features.
+
+Which example stays is decided on the device, with `where`; the host only knows how many slots a class has filled.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from erlib.errors import ErlibError
+from erlib.memory.base import Key, Memory
+
+
+class ByFeature(Memory):
+    """Each class owns `quota` slots side by side. A class's examples are taken in one after another."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._free = []  # slots belong to blocks
+        self._block: dict[Key, int] = {}  # class -> which block of `quota` slots
+        self._tensors: dict[str, Tensor] = {}
+
+    def allocate(self, width: int) -> dict[str, Tensor]:
+        """The writer's own tensors for features of that width: kept features, centroids or means, distances."""
+        raise NotImplementedError
+
+    def fill(self, blocks: Tensor, slots: Tensor, features: Tensor, first: Tensor) -> None:
+        """Examples that go to free slots; `first` says which are the first of their class."""
+        raise NotImplementedError
+
+    def compete(self, blocks: Tensor, x: Tensor, features: Tensor) -> None:
+        """Examples whose class is full: each replaces a kept one if it is closer."""
+        raise NotImplementedError
+
+    def write(self, x: Tensor, y: Tensor, t: int, features: Tensor | None = None) -> None:
+        if features is None:
+            raise ErlibError("this memory writer compares features; pass features= of the training pass to write().")
+        if not self._tensors:
+            self._tensors = self.allocate(features.shape[1])
+        self.writes += 1
+        keys = [(t, label) for label in y.tolist()]
+        for rows in _each_class_once(keys):
+            full = [r for r in rows if len(self._slots.get(keys[r], ())) == self.quota]
+            free = [r for r in rows if r not in full]
+            if free:
+                self._fill_rows(free, keys, x, y, features)
+            if full:
+                blocks = torch.tensor([self._block[keys[r]] for r in full]).to(self.device)
+                index = torch.tensor(full).to(self.device)
+                self.compete(blocks, x.index_select(0, index), features.index_select(0, index))
+
+    def _fill_rows(self, rows: list[int], keys: list[Key], x: Tensor, y: Tensor, features: Tensor) -> None:
+        blocks, slots = [], []
+        for key in (keys[r] for r in rows):
+            block = self._block.setdefault(key, len(self._block))
+            if block >= self.classes:
+                raise ErlibError(
+                    f"class {key[1]} of task {key[0]} is one more than the {self.classes} classes this memory was made "
+                    "for; give it room for all classes of the stream."
+                )
+            blocks.append(block)
+            slots.append(block * self.quota + len(self._slots.get(key, ())))
+            self._put(slots[-1], key)
+        host = torch.tensor(slots)
+        self.y[host], self.t[host] = y[torch.tensor(rows)], keys[0][0]
+        first = torch.tensor([slot % self.quota == 0 for slot in slots]).to(self.device)
+        index, where = torch.tensor(rows).to(self.device), host.to(self.device)
+        self.x.index_copy_(0, where, x.index_select(0, index))
+        self.fill(torch.tensor(blocks).to(self.device), where, features.index_select(0, index), first)
+
+    def _replace(self, slots: Tensor, take: Tensor, x: Tensor, **values: Tensor) -> None:
+        """Overwrite the slots where `take` is true: the image and the named tensors."""
+        shape = (-1, *[1] * (x.dim() - 1))
+        self.x.index_copy_(0, slots, torch.where(take.view(shape), x, self.x.index_select(0, slots)))
+        for name, value in values.items():
+            kept = self._tensors[name]
+            mask = take.view(-1, *[1] * (value.dim() - 1))
+            kept.index_copy_(0, slots, torch.where(mask, value, kept.index_select(0, slots)))
+
+    def state_dict(self) -> dict[str, Any]:
+        blocks = [[*key, block] for key, block in self._block.items()]
+        return super().state_dict() | {"blocks": blocks, "tensors": dict(self._tensors)}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        super().load_state_dict(state)
+        self._block = {(t, y): block for t, y, block in state["blocks"]}
+        self._tensors = {name: tensor.to(self.device) for name, tensor in state["tensors"].items()}
+
+
+def _each_class_once(keys: list[Key]) -> list[list[int]]:
+    """Rows of a batch in rounds: the first example of each class, then the second of each, and so on."""
+    rounds: list[list[int]] = []
+    count: dict[Key, int] = {}
+    for row, key in enumerate(keys):
+        nth = count.get(key, 0)
+        count[key] = nth + 1
+        if nth == len(rounds):
+            rounds.append([])
+        rounds[nth].append(row)
+    return rounds

@@ -1,0 +1,5 @@
+"""The learners, one method a file."""
+
+from erlib.methods.base import Method
+
+__all__ = ["Method"]

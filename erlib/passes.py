@@ -1,0 +1,73 @@
+"""The order in which examples are seen: task by task, or all tasks pooled and shuffled. Each example once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from erlib.benchmarks.streams import Stream, Task
+from erlib.config import RunConfig
+from erlib.randomness import generator
+
+
+@dataclass(frozen=True)
+class TaskPass:
+    """All mini-batches of one task."""
+
+    task: Task
+    size: int
+
+    @property
+    def steps(self) -> int:
+        """How many mini-batches there are."""
+        return -(-len(self.task.train) // self.size)
+
+    def batches(self) -> Iterator[tuple[Tensor, Tensor, int]]:
+        """Images, labels, task."""
+        for x, y in self.task.train.batches(self.size):
+            yield x, y, self.task.id
+
+
+@dataclass(frozen=True)
+class PooledPass:
+    """A share of the mini-batches of all tasks together."""
+
+    tasks: list[Task]
+    order: Tensor  # [examples, 2]: task, row
+    size: int
+
+    @property
+    def steps(self) -> int:
+        """How many mini-batches there are."""
+        return -(-len(self.order) // self.size)
+
+    def batches(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        """Images, labels, each example's task."""
+        for chosen in self.order.split(self.size):
+            chosen = chosen[chosen[:, 0].argsort()]
+            parts = []
+            for t in chosen[:, 0].unique().tolist():
+                parts.append(self.tasks[t].train.rows(chosen[chosen[:, 0] == t, 1]))
+            yield torch.cat([x for x, _ in parts]), torch.cat([y for _, y in parts]), chosen[:, 0]
+
+
+def one_by_one(stream: Stream, config: RunConfig) -> list[TaskPass]:
+    """One pass for each task, in the stream's order."""
+    return [TaskPass(task, config.batch_size) for task in stream.tasks]
+
+
+def pooled(stream: Stream, config: RunConfig) -> list[PooledPass]:
+    """All examples of all tasks shuffled, cut into as many passes as there are tasks."""
+    pairs = [torch.stack((torch.full((n,), t), torch.arange(n)), 1) for t, n in enumerate(_sizes(stream))]
+    order = torch.cat(pairs)
+    order = order[torch.randperm(len(order), generator=generator(config.seed, "pool"))]
+    steps = -(-len(order) // config.batch_size)
+    share = -(-steps // len(stream.tasks)) * config.batch_size
+    return [PooledPass(stream.tasks, part, config.batch_size) for part in order.split(share)]
+
+
+def _sizes(stream: Stream) -> list[int]:
+    return [len(task.train) for task in stream.tasks]
