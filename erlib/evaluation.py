@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import torch
-from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from erlib.benchmarks.streams import Batch, Stream
@@ -30,14 +29,11 @@ def accuracy_row(method: Method, stream: Stream, seen: int) -> list[float | None
 def measure(method: Method, batches: Iterable[Batch], t: int) -> dict[str, float]:
     """Accuracy and mean cross-entropy on some examples of task `t`."""
     net = method.net.for_evaluation()
-    count, totals = 0, torch.zeros(2, dtype=torch.float64, device=method.device)
+    count, sums = 0, []
     for x, y in batches:
         logits, labels = method.masked(net(method.normalise(x)), t), y.to(method.device)
-        totals += torch.stack(((logits.argmax(1) == labels).sum(), _summed(logits, labels)))
+        hits = (logits.argmax(1) == labels).sum()
+        sums.append(torch.stack((hits.float(), cross_entropy(logits, labels, reduction="sum"))))
         count += len(y)
-    accuracy, loss = (totals / count).tolist()
-    return {"accuracy": accuracy, "loss": loss}
-
-
-def _summed(logits: Tensor, labels: Tensor) -> Tensor:
-    return cross_entropy(logits, labels, reduction="sum").double()
+    hits, losses = torch.stack(sums).cpu().double().sum(0).tolist()
+    return {"accuracy": hits / count, "loss": losses / count}

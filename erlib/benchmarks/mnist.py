@@ -55,6 +55,11 @@ def describe(source: str, data: files.Folder = None) -> str:
     return f"{len(images.x_train):,} + {len(images.x_test):,} images in {where}, {kind} verified"
 
 
+def present(data: files.Folder = None) -> bool:
+    """Are the files of the whole of MNIST on this machine? They are not verified here."""
+    return all(_locate(name, data) for name in MD5)
+
+
 def _locate(name: str, data: files.Folder) -> Path | None:
     return files.find(f"MNIST/raw/{name}", name, f"MNIST/raw/{name}.gz", f"{name}.gz", data=data)
 
