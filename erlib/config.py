@@ -18,7 +18,7 @@ from erlib.errors import ErlibError
 
 @dataclass(frozen=True, kw_only=True)
 class Benchmark:
-    """The fixed facts of a benchmark (section 4.1 of the paper and PROTOCOL, sections 2 to 7)."""
+    """The fixed facts of a benchmark (section 5.1 of the paper)."""
 
     title: str
     sources: tuple[str, ...]  # data sets it can be made from; the first is the paper's

@@ -76,6 +76,7 @@ class Memory:
             if slot is not None:
                 self._put(slot, (t, label))
                 placed[slot] = row
+        placed = {slot: row for slot, row in placed.items() if self._owner[slot] is not None}  # not dropped again
         if placed:
             slots, rows = torch.tensor(list(placed)), torch.tensor(list(placed.values()))
             self.x.index_copy_(0, slots.to(self.device), x.index_select(0, rows.to(self.device)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +11,7 @@ import pandas
 from erlib.errors import ErlibError
 from erlib.experiments import TABLES, experiment_named
 from erlib.paper import verdict
-from erlib.paper.numbers import published
+from erlib.paper.numbers import published, records, value
 from erlib.paper.runs import Place, first_seeds, places, waiting
 from erlib.paper.timing import learning_times, ratios
 from erlib.rows import FINETUNE, MAIN_ROWS, TABLE_ROWS
@@ -20,6 +19,15 @@ from erlib.store import Store
 
 NAMES = ("tab1", "tab2", *TABLES, "tab7")
 Runs = Mapping[str, dict[str, Any]]
+_COLUMNS = {
+    **dict.fromkeys(("table", "row", "paper_row", "benchmark")),
+    **dict.fromkeys(("size", "angle", "second_examples"), "Int64"),
+    "metric": None,
+    **dict.fromkeys(("paper", "paper_spread", "ours", "ours_std"), "float64"),
+    "n": "Int64",
+    **dict.fromkeys(("difference", "low", "high", "p", "p_holm"), "float64"),
+    **dict.fromkeys(("verdict", "note", "run_ids")),
+}
 
 
 def table(name: str, source: Store | pandas.DataFrame, seeds: int | None = None) -> pandas.DataFrame:
@@ -37,23 +45,10 @@ def table(name: str, source: Store | pandas.DataFrame, seeds: int | None = None)
     if name not in NAMES:
         raise ErlibError(f"'{name}' cannot be compared with the paper; choose among {', '.join(NAMES)}.")
     lines = _time_lines(source, seeds) if name == "tab2" else _lines(name, source, seeds)
-    verdicts = verdict.judge([line.pop("cell") for line in lines])
-    rows = [line | _judged(line, judged) for line, judged in zip(lines, verdicts)]
-    frame = pandas.DataFrame(rows)[list(_COLUMNS)]
-    numbers = [column for column, kind in _COLUMNS.items() if kind == "Int64" or kind == "float64"]
-    return frame.astype({column: _COLUMNS[column] for column in numbers})
-
-
-_COLUMNS = {
-    **dict.fromkeys(("table", "row", "paper_row", "benchmark"), "str"),
-    **dict.fromkeys(("size", "angle", "second_examples"), "Int64"),
-    "metric": "str",
-    **dict.fromkeys(("paper", "paper_spread", "ours", "ours_std"), "float64"),
-    "n": "Int64",
-    **dict.fromkeys(("difference", "low", "high", "p", "p_holm"), "float64"),
-    **dict.fromkeys(("verdict", "note"), "str"),
-    "run_ids": "object",
-}
+    verdicts = verdict.judge([line["cell"] for line in lines])
+    rows = [line | _judged(line["cell"], judged, line["note"]) for line, judged in zip(lines, verdicts)]
+    kinds = {column: kind for column, kind in _COLUMNS.items() if kind}
+    return pandas.DataFrame(rows)[list(_COLUMNS)].astype(kinds)
 
 
 def _lines(name: str, source: Store | pandas.DataFrame, seeds: int | None) -> list[dict[str, Any]]:
@@ -61,13 +56,11 @@ def _lines(name: str, source: Store | pandas.DataFrame, seeds: int | None) -> li
     frame = source.frame(curves=True) if isinstance(source, Store) else source
     runs: Runs = {run["run_id"]: run for run in frame[~frame.stale].to_dict("records")}
     lines = []
-    for printed in published(name).to_dict("records"):
-        printed = {key: None if pandas.isna(value) else value for key, value in printed.items()}
+    for printed in records(name):
         spread = _appendix_spread(printed) if name == "tab1" else printed["spread"]
         for row in TABLE_ROWS:
-            place = Place(
-                printed["benchmark"], row.label, *(printed[k] for k in ("samples_per_class", "angle", "second_examples"))
-            )
+            where = (printed[column] for column in ("samples_per_class", "angle", "second_examples"))
+            place = Place(printed["benchmark"], row.label, *where)
             if (row.method, row.memory) != (printed["method"], printed["memory"]) or place not in places(name):
                 continue
             config = places(name)[place]
@@ -90,9 +83,8 @@ def _time_lines(source: Store | pandas.DataFrame, seeds: int | None) -> list[dic
         raise ErlibError("Tab. 2 is read from the store's folder; give the store itself, not its frame.")
     times = learning_times(source.root)
     lines = []
-    for printed in published("tab2").to_dict("records"):
-        printed = {key: None if pandas.isna(value) else value for key, value in printed.items()}
-        base = published("tab2", row="finetune", benchmark=printed["benchmark"]).value.iloc[0]
+    for printed in records("tab2"):
+        base = value("tab2", row="finetune", benchmark=printed["benchmark"])
         printed |= {"metric": "time ratio", "value": printed["value"] / base}
         for row in MAIN_ROWS:
             if (row.method, row.memory) == (printed["method"], printed["memory"]):
@@ -112,17 +104,34 @@ def _described(printed: Mapping[str, Any], label: str, spread: float | None) -> 
     )
 
 
-def _judged(line: Mapping[str, Any], judged: verdict.Verdict) -> dict[str, Any]:
+def _judged(cell: verdict.Cell, judged: verdict.Verdict, note: str) -> dict[str, Any]:
     low, high = judged.interval or (None, None)
-    note = "one run" if judged.word == verdict.INCONCLUSIVE and judged.n == 1 else ""
+    alone = "one run" if judged.word == verdict.INCONCLUSIVE and judged.n == 1 else ""
     return {
+        "ours": statistics.fmean(cell.ours) if cell.ours else None,
+        "ours_std": statistics.stdev(cell.ours) if judged.n > 1 else None,
         "n": judged.n,
-        "ours": None if judged.difference is None else line["paper"] + judged.difference,
         "difference": judged.difference,
         "low": low,
         "high": high,
         "p": judged.p,
         "p_holm": judged.p_holm,
         "verdict": judged.word,
-        "note": "; ".join(filter(None, (note, line["note"]))),
+        "note": "; ".join(filter(None, (alone, note))),
     }
+
+
+def _appendix_spread(printed: Mapping[str, Any]) -> float:
+    """The ± of a number of Tab. 1, from the benchmark's own table."""
+    name = next(name for name, benchmark in TABLES.items() if benchmark == printed["benchmark"])
+    same = {key: printed[key] for key in ("row", "samples_per_class", "metric")}
+    return float(published(name, **same).spread.iloc[0])
+
+
+def _measured(run: Mapping[str, Any], metric: str) -> float:
+    """A run's number: A_T in percent, F_T, or Tab. 7's accuracies on task 1 in percent."""
+    if metric in ("accuracy", "forgetting"):
+        return run[metric]
+    if "final" not in run:
+        raise ErlibError("Tab. 7 needs the runs' final accuracies; give the store, or its frame(curves=True).")
+    return 100 * run["final"][metric.removesuffix("_accuracy")]["accuracy"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from importlib import resources
+from typing import Any
 
 import pandas
 
@@ -24,6 +25,22 @@ def _read(name: str) -> pandas.DataFrame:
     return frame.astype({column: "Int64" for column in _WHOLE if column in frame})
 
 
+@functools.cache
+def _records() -> list[dict[str, Any]]:
+    frame = _read("tables.csv").astype(object)
+    return frame.where(frame.notna(), None).to_dict("records")
+
+
+def _fitting(table: str | None, columns: dict[str, object]) -> list[int]:
+    """The positions of the printed numbers that fit; None fits an empty column."""
+    wanted = ({} if table is None else {"table": table}) | columns
+    records = _records()
+    for column in wanted:
+        if column not in records[0]:
+            raise ErlibError(f"the published numbers have no column '{column}'; choose among {', '.join(records[0])}.")
+    return [i for i, line in enumerate(records) if all(line[column] == value for column, value in wanted.items())]
+
+
 def published(table: str | None = None, **columns: object) -> pandas.DataFrame:
     """The printed numbers, one a line, in the order of print; each argument keeps a part.
 
@@ -33,13 +50,12 @@ def published(table: str | None = None, **columns: object) -> pandas.DataFrame:
     >>> published("tab4", row="er-reservoir", metric="accuracy").value.tolist()
     [53.1, 59.7, 65.5, 68.5]
     """
-    frame = _read("tables.csv")
-    wanted = ({} if table is None else {"table": table}) | columns
-    for column, value in wanted.items():
-        if column not in frame:
-            raise ErlibError(f"the published numbers have no column '{column}'; choose among {', '.join(frame)}.")
-        frame = frame[frame[column].isna() if value is None else frame[column].eq(value).fillna(False)]
-    return frame.reset_index(drop=True)
+    return _read("tables.csv").iloc[_fitting(table, columns)].reset_index(drop=True)
+
+
+def records(table: str) -> list[dict[str, Any]]:
+    """A table's printed numbers as mappings, in which None stands for an empty column."""
+    return [dict(_records()[i]) for i in _fitting(table, {})]
 
 
 def value(table: str, **columns: object) -> float:
@@ -48,11 +64,11 @@ def value(table: str, **columns: object) -> float:
     >>> value("tab2", row="mer", benchmark="split_cifar")
     755.0
     """
-    found = published(table, **columns)
+    found = _fitting(table, columns)
     if len(found) != 1:
         asked = ", ".join(f"{name} {wanted}" for name, wanted in columns.items())
         raise ErlibError(f"the paper prints {len(found)} numbers for {table}, {asked}; ask for exactly one.")
-    return float(found.value.iloc[0])
+    return float(_records()[found[0]]["value"])
 
 
 def in_text() -> pandas.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -38,7 +39,7 @@ def first_seeds(config: RunConfig, stored: Mapping[str, T], most: int | None = N
     """What is stored under the ids of seeds 0, 1, ... of a config, up to the first seed that is missing (or `most`)."""
     found: list[T] = []
     while most is None or len(found) < most:
-        run_id = config.replace(seed=len(found)).run_id
+        run_id = _id(config, len(found))
         if run_id not in stored:
             break
         found.append(stored[run_id])
@@ -47,4 +48,8 @@ def first_seeds(config: RunConfig, stored: Mapping[str, T], most: int | None = N
 
 def waiting(config: RunConfig, stored: Mapping[str, T], found: int, planned: int) -> int:
     """Stored runs of later seeds that count only once seed `found` is there too."""
-    return sum(config.replace(seed=seed).run_id in stored for seed in range(found + 1, planned))
+    return sum(_id(config, seed) in stored for seed in range(found + 1, planned))
+
+
+def _id(config: RunConfig, seed: int) -> str:
+    return dataclasses.replace(config, seed=seed).run_id

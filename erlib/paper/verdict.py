@@ -25,7 +25,8 @@ WORDS = (REPRODUCED, DIFFERS, INCONCLUSIVE, NOT_RUN, DISTANCE_ONLY)
 RULE = f"""\
 Each cell is compared with the number that the paper prints. The paper's ± is a population standard deviation over
 n = {RUNS} runs, so its sample standard deviation is s = ± · √(n/(n−1)), and at least {FORGETTING_FLOOR} for
-forgetting, which is printed with two decimals. The margin is {MNIST_MARGIN["accuracy"]:g} points of accuracy and
+forgetting, which is printed with two decimals (Tab. 1 has no ±; it takes those of the same numbers in Tab. 3 to 6). The
+margin is {MNIST_MARGIN["accuracy"]:g} points of accuracy and
 {MNIST_MARGIN["forgetting"]:g} of forgetting on Permuted MNIST, {MARGIN["accuracy"]:g} points and
 {MARGIN["forgetting"]:g} on the other benchmarks.
 
@@ -108,10 +109,9 @@ def _verdict(cell: Cell, test: tuple[tuple[float, float], float] | None, p_holm:
     if test is None:
         return Verdict(word=DISTANCE_ONLY if cell.spread is None else INCONCLUSIVE, n=n, difference=difference)
     (low, high), p = test
+    word = DIFFERS if p_holm < ALPHA else INCONCLUSIVE
     if -cell.margin < low and high < cell.margin:
         word = REPRODUCED
-    else:
-        word = DIFFERS if p_holm < ALPHA else INCONCLUSIVE
     return Verdict(word=word, n=n, difference=difference, interval=(low, high), p=p, p_holm=p_holm)
 
 

@@ -27,9 +27,7 @@ def test_the_interval_and_p_are_those_of_scipy():
     ours, spread = [69.0, 70.5, 71.2, 68.8], 0.56
     verdict = one(ours, spread=spread)
     s = spread * math.sqrt(5 / 4)
-    theirs = stats.ttest_ind_from_stats(
-        statistics.fmean(ours), statistics.stdev(ours), 4, 70.2, s, 5, equal_var=False
-    )
+    theirs = stats.ttest_ind_from_stats(statistics.fmean(ours), statistics.stdev(ours), 4, 70.2, s, 5, equal_var=False)
     assert verdict.p == pytest.approx(theirs.pvalue)
     # the same interval from raw samples that have exactly the paper's mean and spread
     paper = stats.zscore([1.0, 2.0, 3.0, 4.0, 9.0]) * spread + 70.2
