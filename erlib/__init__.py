@@ -25,7 +25,6 @@ _PUBLIC = {
     "RunResult": "erlib.result",
     "run": "erlib.training",
     "Store": "erlib.store",
-    "sweep": "erlib.sweep",
     "select": "erlib.selection",
 }
 __all__ = [*_PUBLIC, "__version__"]

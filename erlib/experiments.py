@@ -36,7 +36,11 @@ from erlib.rows import (
 
 LEARNING_RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # the grid of the CV selection
 TABLES = {"tab3": "permuted_mnist", "tab4": "split_cifar", "tab5": "split_miniimagenet", "tab6": "split_cub"}
+# At quick scale: memory sizes, learning rates, every so many angles of a long sweep, and what a split task holds.
 QUICK_SIZES = (1, 5)
+QUICK_RATES = (0.03, 0.1, 0.3)
+QUICK_ANGLES = 3
+QUICK_SPLIT = {"examples_per_task": 20, "test_examples": 20}  # two steps of a ResNet18 a task
 SCALES = ("paper", "quick")
 
 
@@ -99,7 +103,7 @@ def _tiny(rows: Sequence[Row], *benchmarks: str) -> Callable[[str], Iterator[Cel
 def _rotation(rows: Sequence[Row], angles: Sequence[float], seconds: Sequence[int]) -> Callable[[str], Iterator[Cell]]:
     def cells(scale: str) -> Iterator[Cell]:
         for second in seconds:
-            for angle in angles:
+            for angle in angles if scale == "paper" or len(angles) <= 3 else angles[::QUICK_ANGLES]:
                 examples = second if scale == "paper" else min(second, 1000)
                 yield from _grid("rotated_mnist", rows, (1,), angle=float(angle), second_examples=examples)
 
@@ -108,7 +112,7 @@ def _rotation(rows: Sequence[Row], angles: Sequence[float], seconds: Sequence[in
 
 def _selection(scale: str) -> Iterator[Cell]:
     for benchmark in TABLES.values():
-        for lr in LEARNING_RATES:
+        for lr in LEARNING_RATES if scale == "paper" else QUICK_RATES:
             yield from _grid(benchmark, SELECTION_ROWS, (1,), stream="cv", lr=lr)
 
 
@@ -219,7 +223,7 @@ def _settings(cell: Cell, scale: str, source: str | None, overrides: Mapping[str
     if scale == "quick":
         most = bench.cv_tasks if (chosen | dict(overrides)).get("stream") == "cv" else bench.ev_tasks
         chosen |= {"tasks": min(5, most), "source": bench.sources[-1]}
-        chosen |= {"test_examples": 1000} if bench.model == "mlp" else {"examples_per_task": 100}
+        chosen |= {"test_examples": 1000} if bench.model == "mlp" else QUICK_SPLIT
     if source in bench.sources:
         chosen["source"] = source
     return chosen | {name: value for name, value in overrides.items() if _uses(cell, name)}

@@ -77,7 +77,7 @@ def sweep(
                 under_way.train(missing, tell)
             except KeyboardInterrupt:
                 under_way.cancel()
-                done = len(report.done)
+                done = sum(store.has(config) for config in missing)
                 raise KeyboardInterrupt(f"stopped: {done} runs done, resume with the same command") from None
     return report
 
@@ -192,7 +192,7 @@ def _on_cpu(device: str) -> bool:
 def command(args: argparse.Namespace) -> int:
     """`python -m erlib sweep`. The exit code is 1 if a run failed, 130 after Ctrl-C."""
     store, settings = Store(args.results), parse_settings(args.set)
-    options = {"scale": args.scale, "benchmarks": args.benchmark, **settings}
+    options = {"scale": args.scale, "benchmarks": args.benchmark, "rows": args.row, **settings}
     configs = [config for name in args.names for config in experiments.configs(name, args.seeds, **options)]
     for problem in store.problems:
         print(f"left out: {problem}", file=sys.stderr)

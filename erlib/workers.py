@@ -37,7 +37,7 @@ def train_one(
     wanted, store = from_dict(config), Store(root)
     lock = locks.Lock(store.work, wanted.run_id)
     try:
-        if store.has(wanted):
+        if store.has(wanted) and not lock.path.exists():  # with a lock beside it somebody died, or is about to leave
             return {"state": "stored"}
         store.prepare()
         if not lock.acquire():

@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from erlib import registry, runfile
@@ -77,6 +77,7 @@ def test_putting_twice_gives_the_same_bytes(store: Store) -> None:
     assert store.put(result(config())).read_bytes() == first
 
 
+@settings(deadline=None)
 @given(st.recursive(st.none() | st.floats() | st.integers() | st.text(), lambda inner: st.lists(inner), max_leaves=9))
 def test_any_value_survives_the_way_through_json(value: object) -> None:
     payload = {"events": runfile._plain([value]), "accuracy": [[1.0]]}

@@ -12,10 +12,6 @@ from erlib.errors import ErlibError
 
 BATCH = st.lists(st.integers(0, 2), min_size=1, max_size=9)
 PLAN = st.lists(st.lists(BATCH, min_size=1, max_size=4), min_size=1, max_size=3)
-GHOSTS = pytest.mark.xfail(
-    strict=True,
-    reason="bug: Memory.write writes y and t of a slot that was filled and dropped again within one batch",
-)
 
 
 def slow_full_ring(steps, size):
@@ -40,12 +36,9 @@ def test_each_class_keeps_the_last_of_its_share(kit, plan, size):
     for step, expected in zip(steps, slow_full_ring(steps, size)):
         memory.write(step.x, step.y, step.t)
         assert memory.class_counts() == {key: len(queue) for key, queue in expected.items()}
-        # The examples that can be replayed; test below for what lies in freed slots.
-        replayable = kit.read(memory.sample(size, memory.generator)[0])
-        assert sorted(replayable) == sorted(e for queue in expected.values() for e in queue)
+        assert sorted(kit.held(memory)) == sorted(e for queue in expected.values() for e in queue)
 
 
-@GHOSTS
 def test_a_slot_freed_within_a_batch_is_empty_afterwards(kit):
     memory = kit.memory("full_ring", 4, 2)
     for step in kit.steps([[[0, 0, 0, 0, 1]]]):  # class 1 takes two slots away from class 0 and fills one
@@ -66,6 +59,7 @@ def test_the_whole_memory_is_used_from_the_start(kit):
 
 def test_a_class_without_room_is_refused(kit):
     memory = kit.memory("full_ring", 2, 3)
+    fits, too_much = kit.steps([[[0, 1], [2]]])
+    memory.write(fits.x, fits.y, fits.t)
     with pytest.raises(ErlibError, match="no room for class 2 of task 0"):
-        for step in kit.steps([[[0, 1], [2]]]):
-            memory.write(step.x, step.y, step.t)
+        memory.write(too_much.x, too_much.y, too_much.t)

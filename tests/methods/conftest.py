@@ -10,6 +10,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from erlib.benchmarks import make
+from erlib.benchmarks import toy as toy_set
 from erlib.benchmarks.streams import Examples, Stream, Task
 from erlib.config import RunConfig, paper_config
 from erlib.memory.reservoir import Reservoir
@@ -116,6 +118,17 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(before)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def small_toy() -> Iterator[None]:
+    """The toy images, fewer and smaller: made in a moment."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {"SIDE": 16, "TRAIN": 12, "TEST": 4}.items():
+            patch.setattr(toy_set, name, value)
+        make.load.cache_clear()
+        yield
+    make.load.cache_clear()
 
 
 @pytest.fixture

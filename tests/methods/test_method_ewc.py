@@ -66,6 +66,16 @@ def test_the_penalty_is_zero_in_task_1_and_above_zero_after_it(kit):
     assert importance.max() == 1
 
 
+def test_importance_is_scaled_over_the_whole_network_from_its_least_to_its_greatest(kit):
+    method = kit.method(kit.config("ewc"))
+    random = np.random.default_rng(0)
+    method.fisher = [torch.from_numpy(i + 1 + random.random(p.shape)) for i, p in enumerate(method.params)]
+    f = flat([part.numpy() for part in method.fisher])
+    method.end_task(0)
+    importance = flat([part.numpy() for part in method.importance])
+    np.testing.assert_allclose(importance, (f - f.min()) / (f.max() - f.min()))
+
+
 def test_the_penalty_is_lambda_times_the_weighted_squares(kit):
     method = kit.method(kit.config("ewc", fisher_every=2, ewc_lambda=7.0, lr=0.05))
     for t in range(2):

@@ -31,7 +31,9 @@ def test_a_step_follows_the_recipe(kit, steps):
 
 @pytest.mark.parametrize("mode", ["train", "running"])
 def test_batch_norm_in_the_memory_steps(mode):
-    config = paper_config("split_cifar", "mer", source="toy", tasks=2, examples_per_task=20, mer_bn=mode, replay_batch=3)
+    config = paper_config(
+        "split_cifar", "mer", source="toy", tasks=2, examples_per_task=20, mer_bn=mode, replay_batch=3
+    )
     stream = make_stream(config)
     method = make_method(config, stream, None, torch.device("cpu"))
     x, y = stream.tasks[0].train.rows(slice(0, 4))

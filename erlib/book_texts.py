@@ -1,0 +1,102 @@
+"""Sentences and tables of the book's prose that are made from the code and the store, never typed.
+
+`update` rewrites them where they are: a marked line in README.md and in book/intro.md, and the files that pages
+include from book/generated.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from pathlib import Path
+
+from erlib.config import BENCHMARKS, RunConfig
+from erlib.errors import ErlibError
+from erlib.experiments import TABLES
+from erlib.result import RunResult
+from erlib.runfile import write_whole
+from erlib.store import Store
+
+MARK = "<!-- runs -->"  # ends the line that says which benchmarks have runs
+MARKED = ("README.md", "book/intro.md")
+
+
+def update(root: Path) -> None:
+    """Rewrite everything that is generated; a file that is right already is not touched."""
+    for name, text in texts(root).items():
+        path = root / name
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(path, text.encode())
+
+
+def texts(root: Path) -> dict[str, str]:
+    """What each file with generated text must contain."""
+    from erlib.paper.verdict import RULE
+
+    line = runs_line(Store(root / "results").load())
+    marked = {name: _with_line((root / name).read_text(encoding="utf-8"), line, name) for name in MARKED}
+    included = {
+        "book/generated/benchmarks.md": benchmark_table(),
+        "book/generated/settings.md": settings_table(),
+        "book/generated/verdict_rule.md": RULE.strip() + "\n",
+    }
+    return marked | included
+
+
+def runs_line(results: list[RunResult]) -> str:
+    """How many of the paper's four benchmarks have runs, and which."""
+    with_runs = {result.config.benchmark for result in results if _of_the_paper(result)}
+    have = [BENCHMARKS[name].title for name in TABLES.values() if name in with_runs]
+    lack = [BENCHMARKS[name].title for name in TABLES.values() if name not in with_runs]
+    names = f": {_listed(have)}" if have else ""
+    sentence = f"Runs are shipped for **{len(have)} of the paper's four benchmarks**{names}."
+    if lack:
+        sentence += f" For {_listed(lack)} the pages show the paper's values and the command that trains ours."
+    return f"{sentence} {MARK}"
+
+
+def benchmark_table() -> str:
+    """The facts of the benchmarks as a Markdown table."""
+    rows = ["| benchmark | data | tasks (CV + EV) | classes a task | examples a task | samples per class |"]
+    rows.append("|---|---|---|---|---|---|")
+    for name in TABLES.values():
+        bench = BENCHMARKS[name]
+        sizes = ", ".join(map(str, bench.samples_per_class))
+        examples = f"{bench.examples_per_task:,}" if bench.examples_per_task else "all"
+        tasks = f"{bench.cv_tasks} + {bench.ev_tasks}"
+        cells = (bench.title, f"`{bench.sources[0]}`", tasks, str(bench.classes_per_task), examples, sizes)
+        rows.append(f"| {' | '.join(cells)} |")
+    return "\n".join(rows) + "\n"
+
+
+def settings_table() -> str:
+    """The settings of a run as a Markdown table: names, defaults and the comments of their lines in the source."""
+    pattern = re.compile(r"^    (\w+): [^=#\n]+?(?: = ([^#\n]+?))?  # (.+)$", re.MULTILINE)
+    found = {name: (default, comment) for name, default, comment in pattern.findall(inspect.getsource(RunConfig))}
+    rows = ["| setting | default | meaning |", "|---|---|---|"]
+    for field in dataclasses.fields(RunConfig):
+        default, comment = found[field.name]
+        rows.append(f"| `{field.name}` | {f'`{default}`' if default else ''} | {comment} |")
+    return "\n".join(rows) + "\n"
+
+
+def _of_the_paper(result: RunResult) -> bool:
+    """Is this a run at the paper's scale: its data set, its whole evaluation stream, all test images?"""
+    config, bench = result.config, BENCHMARKS[result.config.benchmark]
+    whole = config.tasks == bench.ev_tasks and config.test_examples is None
+    return config.stream == "ev" and config.source == bench.sources[0] and whole
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _with_line(text: str, line: str, name: str) -> str:
+    lines = text.split("\n")
+    places = [i for i, old in enumerate(lines) if old.endswith(MARK)]
+    if len(places) != 1:
+        raise ErlibError(f"{name} must have one line that ends with {MARK}, and has {len(places)}; put it back.")
+    lines[places[0]] = line
+    return "\n".join(lines)

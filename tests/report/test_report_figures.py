@@ -1,0 +1,84 @@
+"""Every figure on a small store and on an empty one: no warning, no empty panel, the same bytes twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib.colors
+import pytest
+
+from erlib import report
+from erlib.report import style
+from erlib.rows import TABLE_ROWS
+
+FIGURES: dict[str, tuple[str, Callable[[report.Page], report.Plot]]] = {
+    "fig1": ("fig1", report.memory_size),
+    "fig2": ("fig2", report.hybrid_switch),
+    "fig3": ("fig3", report.rotation_curves),
+    "fig3-strength": ("fig3", report.rotation_strength),
+    "fig3-sweep": ("fig3", report.rotation_sweep),
+    "fig4": ("fig4", report.along_stream),
+    "fig7": ("fig7", report.along_stream),
+    "tab2": ("tab2", report.time_bars),
+    "claims": ("claims", lambda page: report.intervals(report.claim_lines(page))),
+}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_the_same_page_gives_the_same_bytes(name: str, opened: Any, tmp_path: Path) -> None:
+    page, draw = FIGURES[name]
+    first, second = draw(opened(page)), draw(opened(page))
+    svg = first.svg()
+    assert svg == first.svg() == second.svg()
+    assert "<dc:date>" not in svg
+    assert "Matplotlib v" not in svg
+    assert list(first._repr_mimebundle_()) == ["image/svg+xml", "text/plain"]
+    first.save(tmp_path / "figure.png", dpi=40)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_nothing_is_clipped_and_every_panel_has_something(name: str, opened: Any, empty_store: Path) -> None:
+    page, draw = FIGURES[name]
+    for results in ({}, {"results": str(empty_store)}):
+        figure = draw(opened(page, **results)).figure
+        box = figure.bbox
+        for legend in figure.legends:
+            extent = legend.get_window_extent()
+            assert box.x0 <= extent.x0
+            assert extent.x1 <= box.x1
+            assert box.y0 <= extent.y0
+        for axes in (axes for axes in figure.axes if axes.axison):
+            assert axes.lines or axes.texts or axes.patches
+            assert axes.get_xlabel() or axes.get_shared_x_axes().get_siblings(axes)
+            sizes = [text.get_fontsize() for text in axes.findobj(style.matplotlib.text.Text) if text.get_text()]
+            assert min(sizes) >= 9 or axes.get_yscale() == "symlog"  # exponents are smaller
+
+
+def test_an_empty_store_says_so_in_the_figure(opened: Any, empty_store: Path) -> None:
+    figure = report.along_stream(opened("fig7", results=str(empty_store))).figure
+    assert "not run yet" in figure.axes[0].texts[0].get_text()
+    figure = report.memory_size(opened("fig1", results=str(empty_store))).figure
+    assert all("no runs yet" in axes.get_title() for axes in figure.axes)
+    assert "over Finetune: not run (paper +16.7)" in figure.axes[0].texts[-1].get_text()
+
+
+def test_the_switch_stands_in_its_task(opened: Any) -> None:
+    (place,) = (place for place in opened("fig2").series() if place.label == "ER-Hybrid")
+    assert report.stream.switch_positions(place) == [3.6] * 3  # step 900 of 250 a task
+
+
+def test_colours_belong_to_methods_and_differ() -> None:
+    labels = [row.label for row in TABLE_ROWS] + ["ER-Hybrid", "ER-Full ring", "Memory only"]
+    looks = [report.look(label) for label in labels]
+    assert len({look.colour for look in looks}) == len(labels)
+    assert len({look.marker for look in looks}) == len(labels)
+    for look in looks:
+        red, green, blue = matplotlib.colors.to_rgb(look.colour)
+        assert 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.75  # visible on white
+
+
+def test_a_band_says_what_it_is() -> None:
+    assert style.band_handle([3, 5]).get_label() == "95% interval of the mean, n = 3 to 5"
+    assert style.runs_text([]) == style.runs_text([0]) == "no runs yet"

@@ -1,0 +1,119 @@
+"""Tables, notes and their LaTeX, on a small store and on an empty one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from erlib import report
+from erlib.config import paper_config
+from erlib.report import timing
+from erlib.report.shown import Note
+from erlib.store import Store
+from tests.report.conftest import made_up
+
+TABLES = ("tab1", "tab3", "tab4", "tab5", "tab6")
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_without_runs_shows_the_paper(name: str, opened: Any, empty_store: Path) -> None:
+    page = opened(name, results=str(empty_store))
+    table = report.comparison(page, "forgetting")
+    assert set(table.frame.verdict) == {"not run"}
+    assert "paper 0." in table.html()
+    assert f"not run {len(report.lines(page))}." in repr(report.counts(page))
+
+
+def test_a_cell_shows_ours_the_papers_the_distance_and_the_word(opened: Any) -> None:
+    table = report.comparison(opened("tab3"), "accuracy")
+    ours, paper, verdict = table.shown.loc["ER-Ring", "1"].split("\n")
+    assert ours.endswith("(n = 3)")
+    assert paper == "paper 70.2 ± 0.6"
+    assert verdict.split(" · ")[1] in ("reproduced", "differs", "inconclusive")
+    assert table.shown.loc["ER-k-means", "1"].endswith("not run")
+    html = table.html()
+    assert html == report.comparison(opened("tab3"), "accuracy").html()
+    assert "background-color" in html
+    assert "0x" not in repr(table)
+
+
+def test_methods_and_seeds_reach_the_table(opened: Any) -> None:
+    table = report.comparison(opened("tab3", methods=["ER-Ring"], seeds=2), "accuracy")
+    assert list(table.shown.index) == ["ER-Ring"]
+    assert "(n = 2)" in table.shown.iloc[0, 0]
+
+
+def test_latex_has_a_line_for_each_row(opened: Any) -> None:
+    table = report.comparison(opened("tab3"), "accuracy")
+    latex = report.to_latex(table)
+    assert latex.count(r"\makecell") >= len(table.shown)
+    assert r"\caption" in latex
+    assert "±" not in latex
+    assert all(line.count("{") == line.count("}") for line in latex.splitlines())
+    assert "10\\textdegree{}" in report.to_latex(report.rotation_table(opened("tab7")))
+
+
+def test_rows_beyond_the_paper(opened: Any, empty_store: Path) -> None:
+    shown = report.beyond(opened("tab3"), "beyond_mnist").shown
+    assert "(n = 3)" in shown.loc["ER-Hybrid", "1"]
+    assert shown.loc["ER-Full ring", "1"] == "not run"
+    assert set(report.beyond(opened("tab3", results=str(empty_store)), "beyond_mnist").shown.iloc[0]) == {"not run"}
+
+
+def test_a_lever_is_found_by_what_it_changes(opened: Any, tmp_path: Path, empty_store: Path) -> None:
+    store = Store(tmp_path)
+    for seed in range(2):
+        for change in ({}, {"init": "pytorch"}):
+            store.put(made_up(paper_config("permuted_mnist", "finetune", seed=seed, **change)))
+    table = report.levers(opened("tab3", results=str(tmp_path)))
+    assert table.shown.loc["Finetune", "lever"] == "init: paper → pytorch"
+    assert table.shown.loc["Finetune", "n"] == 2
+    assert "replay_current: False → True" in repr(report.levers(opened("tab3")))
+    assert isinstance(report.levers(opened("tab3", results=str(empty_store))), Note)
+
+
+def test_the_best_and_the_papers_learning_rate_are_marked(opened: Any, tmp_path: Path) -> None:
+    page = opened("tab8", results=str(tmp_path), methods=["Finetune"], benchmarks=["permuted_mnist"], seeds=1)
+    assert report.choices(page, "permuted_mnist").shown.loc["Finetune", "lr 0.1"] == "not run ◆"
+    for config in page.wanted["tab8"]:
+        Store(tmp_path).put(made_up(config))
+    page = opened("tab8", results=str(tmp_path), methods=["Finetune"], benchmarks=["permuted_mnist"], seeds=1)
+    cells = report.choices(page, "permuted_mnist").shown.loc["Finetune"]
+    assert sum("★" in cell for cell in cells) == 1
+    assert "of 1 methods" in repr(report.agreement(page))
+    assert isinstance(report.choices(page, "split_cub"), Note)
+
+
+def test_learning_time_shows_the_papers_ratios(opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert timing.paper_ratios() == {"finetune": 1.0, "ewc": 1.83, "a-gem": 2.64, "mer": 8.68, "er-ringbuffer": 1.33}
+    (tmp_path / "_config.yml").touch()
+    monkeypatch.chdir(tmp_path)
+    page = opened("tab2", results=str(tmp_path / "results"))
+    assert "not measured yet" in repr(report.ordering(page))
+    assert "not measured yet" in repr(report.speed(page)).lower()
+    rows = [("finetune", 1.0), ("ewc", 1.4), ("er", 1.9), ("agem", 2.2), ("mer", 4.0)]
+    measured = [{"method": m, "benchmark": "split_cifar", "ratio": r, "spread": 0.1} for m, r in rows]
+    (tmp_path / "bench" / "results").mkdir(parents=True)
+    (tmp_path / "bench" / "results" / "timing.json").write_text(json.dumps({"machine": "m", "rows": measured}))
+    (tmp_path / "bench" / "results" / "speed.json").write_text(
+        json.dumps({"machine": "m", "rows": [{"a": 1, "b": 2.0}]})
+    )
+    assert report.learning_table(page).shown.loc["ER-Ring", ("Split CIFAR", "ours")] == "1.90 ± 0.10"
+    assert "Finetune < EWC < ER-Ring < A-GEM(10) < MER(single)" in repr(report.ordering(page))
+    assert "Measured on: m." in repr(report.speed(page))
+
+
+def test_the_ledger_is_readable_with_and_without_runs(opened: Any, empty_store: Path) -> None:
+    for results in ({}, {"results": str(empty_store)}):
+        lines = report.claim_lines(opened("claims", **results))
+        assert len(report.claim_table(lines).shown) == lines.claim.nunique()
+        assert len(report.evidence_table(lines).shown) == len(lines)
+        assert f"Of {lines.claim.nunique()} claims" in repr(report.claim_counts(lines))
+
+
+def test_a_note_escapes_and_marks_code() -> None:
+    html = Note("a < b, run `python -m erlib`")._repr_mimebundle_()["text/html"]
+    assert html == "<p>a &lt; b, run <code>python -m erlib</code></p>"

@@ -1,0 +1,174 @@
+"""The bench: fair yardsticks, a stable schema, a light start. Times never decide a test."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from erlib import bench
+from erlib.errors import ErlibError
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "bench"))
+
+import bare  # noqa: E402
+import compare  # noqa: E402
+import plan  # noqa: E402
+import report  # noqa: E402
+import work  # noqa: E402
+
+METHODS = {"finetune": {}, "er": {"memory": "ring"}, "agem": {}, "ewc": {}, "mer": {}}
+
+
+@pytest.fixture(autouse=True)
+def small_images(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Random images, few of them, and only for the test."""
+    small = {name: (*facts[:2], 20 * facts[1], facts[1]) for name, facts in work.SHAPES.items()}
+    monkeypatch.setattr(work, "SHAPES", small)
+    work.images.cache_clear()
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    monkeypatch.setattr(work.make, "load", lambda source, benchmark, data: work.images(benchmark))
+    yield
+    torch.set_num_threads(threads)
+    work.images.cache_clear()
+
+
+@pytest.mark.parametrize("benchmark", ["permuted_mnist", "split_cifar"])
+@pytest.mark.parametrize("method", METHODS)
+def test_the_bare_loop_does_the_same_arithmetic(method: str, benchmark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the same state and the same examples, erlib and the bare loop arrive at the same weights."""
+    sizes = {
+        "tasks": 3,
+        "examples_per_task": 50,
+        "source": "mnist-5k" if benchmark == "permuted_mnist" else "cifar100",
+    }
+    config = work.config(benchmark, method, **METHODS[method], **sizes)
+    learner, stream = work.prepare(config, 2)
+    task = stream.tasks[2]
+    lower = bare.Bare(learner, stream, task)
+    before = [p.detach().clone() for p in lower.params]
+    slots: list[torch.Tensor] = []  # those that erlib replays
+    if learner.memory is not None:
+        at = learner.memory.at
+        monkeypatch.setattr(learner.memory, "at", lambda chosen: slots.append(chosen) or at(chosen))
+    for step in range(1 if method == "mer" else 3):  # MER's reservoir overwrites what is replayed: one step
+        rows = torch.arange(10 * step, 10 * step + 10)
+        learner.observe(*task.train.rows(rows), task.id)
+        past = lower.rows + slots[-1] if slots else torch.empty(0, dtype=torch.int64)
+        assert torch.isin(past, lower.slots).all()
+        getattr(lower, method)(rows, past)
+    assert len(past) == (10 if slots else 0)
+    moved = torch._foreach_norm([p.detach() - start for p, start in zip(learner.params, before)])
+    apart = torch._foreach_norm([p.detach() - q.detach() for p, q in zip(learner.params, lower.params)])
+    assert min(moved) > 0
+    print("APART", method, benchmark, float(max(a / m for a, m in zip(apart, moved))))
+    assert max(a / m for a, m in zip(apart, moved)) < 1e-3  # rounding, which batch norm magnifies
+
+
+@pytest.mark.parametrize("benchmark", ["permuted_mnist", "split_cifar"])
+def test_a_contender_does_the_steps_it_counts(benchmark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {
+        "tasks": 3,
+        "examples_per_task": 50,
+        "source": "mnist-5k" if benchmark == "permuted_mnist" else "cifar100",
+    }
+    learner, stream = work.prepare(work.config(benchmark, "er", memory="ring", **sizes), 2)
+    seen: list[tuple[int, int]] = []
+    monkeypatch.setattr(learner, "observe", lambda x, y, t: seen.append((len(y), t)))
+    assert work.learning(learner, stream.tasks[2], 25)() == 25
+    assert seen == [(10, 2)] * 25
+    assert bare.evaluating(learner, stream, 2)() == sum(len(task.test) for task in stream.tasks[:2]) / 1000
+
+
+def test_alternating_gives_seconds_and_the_ratio_to_the_first() -> None:
+    calls: list[str] = []
+    contenders = {name: lambda name=name: calls.append(name) or 2 for name in ("bare", "erlib")}
+    numbers = work.alternate(contenders, 3)
+    assert calls == ["bare", "erlib"] * 4  # one block for warmth
+    assert set(numbers) == {"bare", "erlib"}
+    assert numbers["bare"]["ratio"] == 1
+    assert numbers["erlib"]["seconds"] > 0
+
+
+def test_every_section_writes_flat_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With measurements made up, the files have their schema, and a second call keeps what it does not measure."""
+
+    def made_up(job: plan.Job, python: str) -> dict:
+        one = {"seconds": 1.0 + len(job.results), "ratio": 2.0}
+        contenders = {"runs": [job.side], "timing": ["finetune", "method"]}.get(job.section, ["bare", job.side])
+        numbers = dict.fromkeys(contenders, one)
+        if job.section == "growth":
+            numbers = {"classes": {"20": one, "50": one}}
+        return {"numbers": numbers, "megabytes": 100.0}
+
+    monkeypatch.setattr(compare, "measure", made_up)
+    missing = tmp_path / "no" / "python"
+    compare.compare(["steps", "evaluation", "growth", "timing"], 3, "small", 6, missing, tmp_path)
+    compare.compare(["runs"], 3, "small", 6, missing, tmp_path)
+    speed = json.loads((tmp_path / "speed.json").read_text())
+    assert set(speed) == {"machine", "when", "steps", "evaluation", "growth", "runs"}
+    assert speed["machine"]["avalanche"] is None
+    for section in speed["when"]:
+        for row in speed[section]:
+            assert not any(isinstance(value, dict) for value in row.values())
+            assert (row.get("side") == "avalanche") == (row.get("note") == "not measured")
+            if "note" not in row:
+                assert (row["seconds_low"], row["seconds"], row["seconds_high"]) == (1.5, 2.0, 2.5)
+                assert len(row["seconds_repetitions"]) == 3
+    assert {row["ratio"] for row in speed["runs"] if row["side"] == "erlib"} == {1.0}
+    timing = json.loads((tmp_path / "timing.json").read_text())
+    assert set(timing) == {"machine", "rows"}
+    labels = {"Finetune", "EWC", "A-GEM(10)", "A-GEM(256)", "MER(single)", "MER(batch)", "ER-Ring"}
+    for benchmark in ("split_cifar", "split_cub"):
+        assert {row["label"] for row in timing["rows"] if row["benchmark"] == benchmark} == labels
+    assert {"method", "memory", "seconds_per_step", "ratio", "spread", "repeats"} <= set(timing["rows"][0])
+
+
+def test_avalanche_and_erlib_take_turns() -> None:
+    for section in ("steps", "evaluation", "runs"):
+        sides = [job.side for job in plan.jobs(section, 3, "small", 6)]
+        assert sides == ["erlib", "avalanche"] * (len(sides) // 2)
+    assert "not measured" in "\n".join(report.table("steps", report.rows(plan.jobs("steps", 3, "small", 6))))
+
+
+def test_one_measurement_in_a_fresh_process() -> None:
+    job = plan.Job("timing", "erlib", {}, {"kind": "timing", "benchmark": "permuted_mnist", "method": "finetune"})
+    job.order |= {"steps": 2, "blocks": 1}
+    result = compare.measure(job, sys.executable)
+    assert set(result["numbers"]) == {"finetune", "method"}
+    assert result["megabytes"] > 0
+    job.order["method"] = "none"
+    with pytest.raises(ErlibError, match="unknown method 'none'"):
+        compare.measure(job, sys.executable)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"), [(["--only", "steps,nothing"], "no section 'nothing'"), (["--repeats", "0"], "at least 1")]
+)
+def test_a_wrong_option_is_one_sentence(options: list[str], sentence: str) -> None:
+    parser = argparse.ArgumentParser()
+    bench.add_options(parser)
+    with pytest.raises(ErlibError, match=sentence):
+        bench.command(parser.parse_args(options))
+
+
+@pytest.mark.parametrize(
+    ("code", "forbidden"),
+    [
+        ("import erlib", {"torch", "torchvision", "mlxtend", "dask", "matplotlib", "pandas"}),
+        ("import erlib; erlib.run, erlib.sweep, erlib.Store", {"torchvision", "mlxtend", "dask", "matplotlib"}),
+        ("import erlib.__main__ as m; m.parser().format_help()", {"torch", "pandas", "numpy", "tqdm", "mlxtend"}),
+    ],
+)
+def test_starting_imports_nothing_heavy(code: str, forbidden: set[str]) -> None:
+    listing = f"{code}\nimport sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", listing], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not forbidden & set(done.stdout.split())
