@@ -192,6 +192,9 @@ def from_dict(values: dict[str, Any]) -> RunConfig:
     for name in values:
         if name not in known:
             raise ErlibError(f"unknown setting '{name}'; the settings are {', '.join(known)}.")
+    needed = [f.name for f in dataclasses.fields(RunConfig) if f.default is dataclasses.MISSING]
+    if missing := [name for name in needed if name not in values]:
+        raise ErlibError(f"a run needs {', '.join(missing)}; give each a value.")
     return RunConfig(**values)
 
 
@@ -280,6 +283,7 @@ _WHOLE = ("seed", "tasks", "examples_per_task", "test_examples", "batch_size", "
 _WHOLE += ("fisher_every", "second_examples")
 _REAL = ("lr", "ewc_lambda", "mer_gamma", "mer_s", "angle")
 _FLAGS = ("replay_current", "restart")
+_NEVER_NULL = ("seed", "tasks", "batch_size", "lr")
 
 
 def _check(config: RunConfig) -> None:
@@ -290,6 +294,9 @@ def _check(config: RunConfig) -> None:
             f"benchmark '{config.benchmark}' is not made from '{config.source}'; choose {' or '.join(bench.sources)}."
         )
     fields = registry.method_fields(config.method)
+    for name in _NEVER_NULL:
+        if getattr(config, name) is None:
+            raise ErlibError(f"{name} cannot be null; give it a value.")
     for name, choices in _CHOICES.items():
         if getattr(config, name) not in choices:
             words = ", ".join(c for c in choices if c)
@@ -308,7 +315,7 @@ def _check(config: RunConfig) -> None:
             raise ErlibError(f"{name} is {value!r}; give a number above 0.")
         object.__setattr__(config, name, float(value))  # 1 and 1.0 are the same run
     for name in _FLAGS:
-        if getattr(config, name) not in (True, False, None):
+        if not isinstance(getattr(config, name), (bool, type(None))):
             raise ErlibError(f"{name} is {getattr(config, name)!r}; give true or false.")
     for name in registry.METHOD_SETTINGS:
         needed = name in fields and name not in registry.OPTIONAL_SETTINGS
@@ -316,6 +323,8 @@ def _check(config: RunConfig) -> None:
             raise ErlibError(f"method '{config.method}' needs {name}; give it a value.")
         if name not in fields and getattr(config, name) is not None:
             raise ErlibError(f"method '{config.method}' does not use {name}; leave it out.")
+    if "mer_bn" in fields and (config.mer_bn is None) != (bench.model == "mlp"):
+        raise ErlibError("mer_bn is for networks with batch norm; give train or running there, null for the mlp.")
     if config.memory is not None:
         registry.check_memory(config.memory)
         if registry.fixed_writer(config.method) not in (None, config.memory):

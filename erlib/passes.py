@@ -64,9 +64,10 @@ def pooled(stream: Stream, config: RunConfig) -> list[PooledPass]:
     pairs = [torch.stack((torch.full((n,), t), torch.arange(n)), 1) for t, n in enumerate(_sizes(stream))]
     order = torch.cat(pairs)
     order = order[torch.randperm(len(order), generator=generator(config.seed, "pool"))]
-    steps = -(-len(order) // config.batch_size)
-    share = -(-steps // len(stream.tasks)) * config.batch_size
-    return [PooledPass(stream.tasks, part, config.batch_size) for part in order.split(share)]
+    size, count = config.batch_size, len(stream.tasks)
+    steps = -(-len(order) // size)
+    bounds = [i * steps // count * size for i in range(count + 1)]
+    return [PooledPass(stream.tasks, order[start:end], size) for start, end in zip(bounds, bounds[1:])]
 
 
 def _sizes(stream: Stream) -> list[int]:

@@ -15,11 +15,10 @@ FILE = "resnet18-f37072fd.pth"  # the name carries the first digits of its sha25
 
 
 def load_pretrained(net: ResNet18, data: str | Path | None = None) -> None:
-    """Give the network ImageNet's weights and batch-norm averages; its classifier stays as it is."""
+    """Give the network ImageNet's weights and batch-norm averages; its classifier stays new, with biases of 0."""
     weights = torch.load(_find(data), weights_only=True, map_location="cpu")
-    own = net.state_dict()
-    for name in ("fc.weight", "fc.bias"):
-        weights[name] = own[name]
+    weights["fc.weight"] = net.fc.weight.detach()
+    weights["fc.bias"] = torch.zeros_like(net.fc.bias)
     net.load_state_dict(weights)
 
 

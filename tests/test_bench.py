@@ -59,7 +59,8 @@ def test_the_bare_loop_does_the_same_arithmetic(method: str, benchmark: str, mon
     if learner.memory is not None:
         at = learner.memory.at
         monkeypatch.setattr(learner.memory, "at", lambda chosen: slots.append(chosen) or at(chosen))
-    for step in range(1 if method == "mer" else 3):  # MER's reservoir overwrites what is replayed: one step
+    # One step of MER, whose reservoir overwrites what is replayed, and of A-GEM, whose rounding batch norm magnifies.
+    for step in range(1 if method in ("mer", "agem") else 3):
         rows = torch.arange(10 * step, 10 * step + 10)
         learner.observe(*task.train.rows(rows), task.id)
         past = lower.rows + slots[-1] if slots else torch.empty(0, dtype=torch.int64)
@@ -69,8 +70,7 @@ def test_the_bare_loop_does_the_same_arithmetic(method: str, benchmark: str, mon
     moved = torch._foreach_norm([p.detach() - start for p, start in zip(learner.params, before)])
     apart = torch._foreach_norm([p.detach() - q.detach() for p, q in zip(learner.params, lower.params)])
     assert min(moved) > 0
-    print("APART", method, benchmark, float(max(a / m for a, m in zip(apart, moved))))
-    assert max(a / m for a, m in zip(apart, moved)) < 1e-3  # rounding, which batch norm magnifies
+    assert max(a / m for a, m in zip(apart, moved)) < 1e-4
 
 
 @pytest.mark.parametrize("benchmark", ["permuted_mnist", "split_cifar"])
@@ -164,7 +164,7 @@ def test_a_wrong_option_is_one_sentence(options: list[str], sentence: str) -> No
     ("code", "forbidden"),
     [
         ("import erlib", {"torch", "torchvision", "mlxtend", "dask", "matplotlib", "pandas"}),
-        ("import erlib; erlib.run, erlib.sweep, erlib.Store", {"torchvision", "mlxtend", "dask", "matplotlib"}),
+        ("import erlib, erlib.sweep; erlib.run, erlib.Store", {"torchvision", "mlxtend", "dask", "matplotlib"}),
         ("import erlib.__main__ as m; m.parser().format_help()", {"torch", "pandas", "numpy", "tqdm", "mlxtend"}),
     ],
 )

@@ -113,23 +113,18 @@ def test_a_wrong_value_gets_one_sentence_that_names_it(name, value):
         paper_config("permuted_mnist", "er", memory="ring", **{name: value})
 
 
-UNCHECKED = pytest.mark.xfail(strict=True, reason="bug: _check lets None pass for fields that every run needs")
 
-
-@UNCHECKED
 @pytest.mark.parametrize("name", ["lr", "batch_size", "tasks", "seed"])
 def test_null_is_refused_where_every_run_needs_a_value(name):
     with pytest.raises(ErlibError, match=name):
         paper_config("permuted_mnist", "finetune", **{name: None})
 
 
-@pytest.mark.xfail(strict=True, reason="bug: from_dict answers a missing field with a TypeError")
 def test_a_missing_field_gets_one_sentence():
     with pytest.raises(ErlibError, match="lr"):
         from_dict({"benchmark": "permuted_mnist", "source": "mnist", "method": "finetune", "seed": 0})
 
 
-@pytest.mark.xfail(strict=True, reason="bug: replay_current=1 passes and gets another id than replay_current=True")
 def test_one_is_not_true():
     config = paper_config("permuted_mnist", "er", memory="ring", replay_current=True)
     try:

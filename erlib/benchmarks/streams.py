@@ -27,7 +27,7 @@ class Examples:
 
     def rows(self, where: slice | Tensor) -> Batch:
         """These examples (a slice, or numbers on the host) as one batch."""
-        index = self.index[where if isinstance(where, slice) else where.to(self.index.device)]
+        index = self.index[where if isinstance(where, slice) else where.to(self.index.device, non_blocking=True)]
         return self.images.index_select(0, index), self.labels[where]
 
     def batches(self, size: int) -> Iterator[Batch]:

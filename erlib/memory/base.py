@@ -79,7 +79,7 @@ class Memory:
         placed = {slot: row for slot, row in placed.items() if self._owner[slot] is not None}  # not dropped again
         if placed:
             slots, rows = torch.tensor(list(placed)), torch.tensor(list(placed.values()))
-            self.x.index_copy_(0, slots.to(self.device), x.index_select(0, rows.to(self.device)))
+            self.x.index_copy_(0, self._sent(slots), x.index_select(0, self._sent(rows)))
             self.y[slots] = y[rows]
             self.t[slots] = t
 
@@ -91,7 +91,7 @@ class Memory:
 
     def at(self, slots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The examples in these slots: images, labels, tasks."""
-        return self.x.index_select(0, slots.to(self.device)), self.y[slots], self.t[slots]
+        return self.x.index_select(0, self._sent(slots)), self.y[slots], self.t[slots]
 
     def of_task(self, t: int) -> tuple[Tensor, Tensor, Tensor]:
         """All examples of one task: images, labels, tasks."""
@@ -107,6 +107,10 @@ class Memory:
     def class_counts(self) -> dict[Key, int]:
         """How many examples of each class, (task, label), the memory holds; 0 for a class that was evicted."""
         return {key: len(slots) for key, slots in self._slots.items()}
+
+    def _sent(self, numbers: Tensor) -> Tensor:
+        """Host numbers on the device, without waiting for what it is doing."""
+        return numbers.to(self.device, non_blocking=True)
 
     def _put(self, slot: int, key: Key) -> None:
         """Note that `slot` now holds a new example of class `key`, whatever it held before."""

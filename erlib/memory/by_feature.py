@@ -13,6 +13,8 @@ from torch import Tensor
 from erlib.errors import ErlibError
 from erlib.memory.base import Key, Memory
 
+CLOSER = 1 - 1e-5  # a distance counts as smaller only beyond rounding, so that an exact tie keeps the older example
+
 
 class ByFeature(Memory):
     """Each class owns `quota` slots side by side. A class's examples are taken in one after another."""
@@ -48,8 +50,8 @@ class ByFeature(Memory):
             if free:
                 self._fill_rows(free, keys, x, y, features)
             if full:
-                blocks = torch.tensor([self._block[keys[r]] for r in full]).to(self.device)
-                index = torch.tensor(full).to(self.device)
+                blocks = self._sent(torch.tensor([self._block[keys[r]] for r in full]))
+                index = self._sent(torch.tensor(full))
                 self.compete(blocks, x.index_select(0, index), features.index_select(0, index))
 
     def _fill_rows(self, rows: list[int], keys: list[Key], x: Tensor, y: Tensor, features: Tensor) -> None:
@@ -66,10 +68,10 @@ class ByFeature(Memory):
             self._put(slots[-1], key)
         host = torch.tensor(slots)
         self.y[host], self.t[host] = y[torch.tensor(rows)], keys[0][0]
-        first = torch.tensor([slot % self.quota == 0 for slot in slots]).to(self.device)
-        index, where = torch.tensor(rows).to(self.device), host.to(self.device)
+        first = self._sent(torch.tensor([slot % self.quota == 0 for slot in slots]))
+        index, where = self._sent(torch.tensor(rows)), self._sent(host)
         self.x.index_copy_(0, where, x.index_select(0, index))
-        self.fill(torch.tensor(blocks).to(self.device), where, features.index_select(0, index), first)
+        self.fill(self._sent(torch.tensor(blocks)), where, features.index_select(0, index), first)
 
     def _replace(self, slots: Tensor, take: Tensor, x: Tensor, **values: Tensor) -> None:
         """Overwrite the slots where `take` is true: the image and the named tensors."""

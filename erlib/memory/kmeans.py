@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from erlib.memory.by_feature import ByFeature
+from erlib.memory.by_feature import CLOSER, ByFeature
 
 
 class KMeans(ByFeature):
@@ -41,4 +41,4 @@ class KMeans(ByFeature):
             old = self._tensors["distance"].index_select(0, slots)
         else:
             old = (self._tensors["kept"].index_select(0, slots) - c).norm(dim=1)
-        self._replace(slots, new < old, x, kept=features, distance=new)
+        self._replace(slots, new < CLOSER * old, x, kept=features, distance=new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from erlib.memory.by_feature import ByFeature
+from erlib.memory.by_feature import CLOSER, ByFeature
 
 DECAY = 0.5  # alpha of Alg. 5; the paper does not give it, the first author's later code uses 0.5
 
@@ -36,7 +36,7 @@ class MeanOfFeatures(ByFeature):
             of_class = self._tensors["kept"].view(self.classes, self.quota, -1)
             kept = (of_class.index_select(0, blocks) - mean.unsqueeze(1)).norm(dim=2)
         farthest, place = kept.max(1)
-        self._replace(blocks * self.quota + place, new < farthest, x, kept=features, distance=new)
+        self._replace(blocks * self.quota + place, new < CLOSER * farthest, x, kept=features, distance=new)
 
     def _moved_mean(self, blocks: Tensor, features: Tensor, first: Tensor | None = None) -> Tensor:
         means = self._tensors["mean"]

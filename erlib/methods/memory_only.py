@@ -28,9 +28,10 @@ class MemoryOnly(Method):
         self.descend(self.gradients(*self.replay()))
 
     def _restart(self) -> None:
-        fresh = copy.deepcopy(self.net).cpu()
+        fresh = copy.deepcopy(self.net).to_empty(device="cpu")  # initialise() defines all of it
         fresh.initialise(self.config.init, generator(self.config.seed, "restart"))
-        self.net.load_state_dict(fresh.state_dict())
+        for own, new in zip(self.net.state_dict().values(), fresh.state_dict().values()):
+            own.copy_(new, non_blocking=True)
         self.restarted = True
 
     def state_dict(self) -> dict[str, Any]:

@@ -66,7 +66,6 @@ def test_only_the_final_row_is_evaluated():
     assert result.forgetting is None
 
 
-@pytest.mark.xfail(strict=True, reason="bug: pooled() may cut fewer parts than tasks; the last tasks are not evaluated")
 @pytest.mark.parametrize(("tasks", "examples"), [(4, 13), (20, 25)])
 def test_all_tasks_are_evaluated_when_the_steps_do_not_divide(tasks, examples):
     result = run(tiny(tasks=tasks, examples_per_task=examples))

@@ -109,19 +109,11 @@ def test_nothing_on_the_device_is_ever_read(benchmark, cell):
     assert learner.memory is None or learner.memory.x.is_meta
 
 
-WAITS = pytest.mark.xfail(
-    strict=True,
-    reason="bug: .to(device) without non_blocking in memory (write, at) and masked() makes every CUDA step wait",
-)
-FREE = ("finetune", "ewc")
-
-
-@pytest.mark.parametrize("cell", [c if c in FREE else pytest.param(c, marks=WAITS) for c in CELLS])
+@pytest.mark.parametrize("cell", CELLS)
 def test_no_copy_to_the_device_waits(cell):
     observe_all("permuted_mnist", cell, "meta", NoWaitingCopy, head="per_task")
 
 
-@pytest.mark.xfail(strict=True, reason="bug: MemoryOnly._restart copies the network back to the host within a step")
 def test_a_restart_does_not_wait():
     observe_all("permuted_mnist", "memory-only", "meta", nullcontext, restart=True)
 

@@ -77,8 +77,12 @@ def test_missing_runs_are_named_with_their_command_and_time(opened: Any, empty_s
     assert "Every run of this page is stored" in repr(report.missing(opened("fig2", seeds=1, methods=["ER-Ring"])))
 
 
+class Mine(Ring):
+    """A writer from outside the package."""
+
+
 def test_a_row_of_ones_own_stands_beside_the_papers(small_store: Path) -> None:
-    register_memory("mine")(type("Mine", (Ring,), {}))
+    register_memory("mine")(Mine)
     try:
         given = {"scale": "paper", "seeds": 1, "missing": "skip", "results": str(small_store), "data": None}
         given |= {"device": "cpu", "methods": ["ER-Ring"]}

@@ -1,0 +1,58 @@
+"""Figures, tables and verdicts of the book. A notebook opens its page and shows what these functions return.
+
+`open_page` checks the parameters and finds the runs; every other function takes the page.
+"""
+
+from erlib.report.choice import agreement, choices
+from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
+from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
+from erlib.report.levers import beyond, levers
+from erlib.report.memory_size import memory_size
+from erlib.report.missing import missing
+from erlib.report.page import PAGES, Page, Series, open_page
+from erlib.report.quickstart import live_curves, memory_pictures, quick_configs, train_live
+from erlib.report.rotation import rotation_curves, rotation_strength, rotation_sweep
+from erlib.report.shown import Note, Table
+from erlib.report.stream import along_stream, hybrid_switch
+from erlib.report.style import Plot, look
+from erlib.report.timing import learning_table, ordering, speed, time_bars
+
+__all__ = [
+    "PAGES",
+    "Note",
+    "Page",
+    "Plot",
+    "Series",
+    "Table",
+    "agreement",
+    "along_stream",
+    "beyond",
+    "choices",
+    "claim_counts",
+    "claim_lines",
+    "claim_table",
+    "comparison",
+    "counts",
+    "evidence_table",
+    "hybrid_switch",
+    "intervals",
+    "learning_table",
+    "levers",
+    "lines",
+    "live_curves",
+    "look",
+    "memory_pictures",
+    "memory_size",
+    "missing",
+    "open_page",
+    "ordering",
+    "quick_configs",
+    "rotation_curves",
+    "rotation_strength",
+    "rotation_sweep",
+    "rotation_table",
+    "speed",
+    "time_bars",
+    "to_latex",
+    "train_live",
+]

@@ -1,0 +1,99 @@
+"""Beyond the paper: rows that it does not have, and what each other setting of a row does ("levers")."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Iterable
+from typing import Any
+
+import pandas
+
+from erlib import runfile
+from erlib.config import RunConfig
+from erlib.report.numbers import mean_and_half
+from erlib.report.page import Page, Series
+from erlib.report.shown import Note, Table
+from erlib.result import RunResult
+
+_SAME = ("benchmark", "stream", "method", "memory", "samples_per_class")
+
+
+def beyond(page: Page, experiment: str) -> Table:
+    """Rows that the paper does not print: A_T and F_T by memory size."""
+    places = page.series(experiment)
+    sizes = sorted({place.config.samples_per_class for place in places})
+    rows = list(dict.fromkeys(place.label for place in places))
+    cells = {(place.label, place.config.samples_per_class): _cell(place) for place in places}
+    text = [[cells.get((row, size), "") for size in sizes] for row in rows]
+    shown = pandas.DataFrame(text, index=rows, columns=[str(size) for size in sizes])
+    title = page.titled("Beyond the paper: A_T [%], below it F_T; columns: samples per class").replace("\n", ". ")
+    return Table(shown, f"{page.name}-beyond", f"{title}. Mean ± standard deviation over n seeds.")
+
+
+def levers(page: Page) -> Table | Note:
+    """Every stored run of the benchmark whose settings differ from a row's own: what changed, and what it did."""
+    base = [place for place in page.series() if place.n]
+    known = {result.run_id for place in base for result in place.results}
+    groups: dict[tuple[str, int, str], list[tuple[RunResult, RunResult]]] = {}
+    for result in _others(page, known):
+        place = _nearest(result.config, base)
+        twin = next((run for run in place.results if run.config.seed == result.config.seed), None) if place else None
+        if twin is not None:
+            key = (place.label, result.config.samples_per_class or 0, changed(result.config, twin.config))
+            groups.setdefault(key, []).append((result, twin))
+    if not groups:
+        return Note("No run with another setting is stored for this benchmark yet.")
+    rows = [_line(*key, pairs) for key, pairs in sorted(groups.items(), key=lambda group: group[0])]
+    caption = "Levers tried, each against the same row and seeds with the settings of this page"
+    return Table(pandas.DataFrame(rows).set_index("row"), f"{page.name}-levers", f"{caption}. A_T in percent.")
+
+
+def changed(config: RunConfig, base: RunConfig) -> str:
+    """The settings in which a config differs, in words: "init: paper → pytorch"."""
+    ours, theirs = dataclasses.asdict(config), dataclasses.asdict(base)
+    return ", ".join(f"{name}: {theirs[name]} → {ours[name]}" for name in ours if ours[name] != theirs[name])
+
+
+def _others(page: Page, known: set[str]) -> Iterable[RunResult]:
+    benchmark = page.series()[0].config.benchmark
+    for path in sorted((page.store.root / "runs" / benchmark).glob("[!.]*.json")):
+        stored = runfile.read(path)
+        if isinstance(stored, runfile.Stored) and not stored.stale and stored.run_id not in known:
+            yield stored.result
+
+
+def _nearest(config: RunConfig, base: list[Series]) -> Series | None:
+    """The page's row that this run is a variant of: alike in method, writer and size, different in the least."""
+    alike = [place for place in base if all(getattr(place.config, n) == getattr(config, n) for n in _SAME)]
+    alike = [place for place in alike if place.config.source == config.source]
+    return min(alike, key=lambda place: _distance(config, place.config), default=None)
+
+
+def _distance(config: RunConfig, base: RunConfig) -> int:
+    ours, theirs = dataclasses.asdict(config), dataclasses.asdict(base)
+    return sum(ours[name] != theirs[name] for name in ours if name != "seed")
+
+
+def _line(label: str, size: int, lever: str, pairs: list[tuple[RunResult, RunResult]]) -> dict[str, Any]:
+    with_lever, without = ([100 * run.average_accuracy for run in side] for side in zip(*pairs))
+    difference, half = mean_and_half([a - b for a, b in zip(with_lever, without)])
+    interval = "one seed" if half is None else f"{difference - half:+.1f} to {difference + half:+.1f}"
+    return {
+        "row": f"{label}, {size} per class" if size else label,
+        "lever": lever,
+        "without": f"{statistics.fmean(without):.1f}",
+        "with": f"{statistics.fmean(with_lever):.1f}",
+        "difference": f"{difference:+.1f}",
+        "95% interval": interval,
+        "n": len(pairs),
+    }
+
+
+def _cell(place: Series) -> str:
+    if not place.n:
+        return "not run"
+    spread = f" ± {statistics.stdev(place.accuracies):.1f}" if place.n > 1 else ""
+    forgetting = [result.forgetting for result in place.results if result.forgetting is not None]
+    second = f"{statistics.fmean(forgetting):.3f}" if forgetting else "not defined"
+    return f"{statistics.fmean(place.accuracies):.1f}{spread} (n = {place.n})\n{second}"
