@@ -3,13 +3,16 @@ PYTHON ?= python3.11
 VENV   := .venv
 PY     := $(VENV)/bin/python
 
-.PHONY: book test check format clean
+.PHONY: book test bench check format clean
 
 book: $(VENV)/ready
-	$(PY) -m erlib run --benchmark permuted_mnist --method er --memory ring --source mnist-5k --results build/quickstart
+	$(PY) -m erlib book
 
 test: $(VENV)/ready
 	$(PY) -m pytest -q
+
+bench: $(VENV)/ready .venv-avalanche/ready
+	$(PY) -m erlib bench
 
 check: $(VENV)/ready
 	$(VENV)/bin/ruff check .
@@ -26,5 +29,11 @@ $(VENV)/ready: requirements.txt constraints.txt pyproject.toml
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps -e .
 	touch $@
 
+# Avalanche has pins of its own, and only the bench needs it.
+.venv-avalanche/ready: bench/requirements.txt
+	$(PYTHON) -m venv .venv-avalanche
+	.venv-avalanche/bin/python -m pip install --quiet --disable-pip-version-check -r bench/requirements.txt
+	touch $@
+
 clean:
-	rm -rf $(VENV) build book/_build
+	rm -rf $(VENV) .venv-avalanche build book/_build

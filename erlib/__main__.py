@@ -1,4 +1,4 @@
-"""The command line: python -m erlib run | sweep | status | data."""
+"""The command line: python -m erlib run | sweep | status | data | book | bench."""
 
 from __future__ import annotations
 
@@ -60,6 +60,26 @@ def parser() -> argparse.ArgumentParser:
     )
     data.add_argument("--data", metavar="DIR", help="folder of the data sets (default: $ERLIB_DATA, then the cache)")
     data.set_defaults(call=_data)
+
+    book = commands.add_parser(
+        "book",
+        help="execute the notebooks and build the book",
+        description="Execute the notebooks one after another with papermill and build the book from them.",
+    )
+    book.add_argument("--page", action="append", metavar="NAME", help="only this notebook (repeatable; default: all)")
+    book.add_argument("--scale", choices=("paper", "quick"), help="the pages' scale (default: their own, paper)")
+    book.add_argument("--no-build", action="store_true", help="execute only")
+    book.set_defaults(call=_book)
+
+    from erlib import bench
+
+    measure = commands.add_parser(
+        "bench",
+        help="measure speed beside a bare loop and Avalanche",
+        description="Measure steps, evaluation and whole runs beside a bare PyTorch loop and Avalanche, in one run.",
+    )
+    bench.add_options(measure)
+    measure.set_defaults(call=bench.command)
     return top
 
 
@@ -92,6 +112,12 @@ def _data(args: argparse.Namespace) -> int:
     from erlib import data_command
 
     return data_command.main(args.data)
+
+
+def _book(args: argparse.Namespace) -> int:
+    from erlib import book
+
+    return book.command(args)
 
 
 def main(arguments: list[str] | None = None) -> int:

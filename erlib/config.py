@@ -111,14 +111,13 @@ TABLE_8: dict[str, dict[str, dict[str, float]]] = {
     "rotated_mnist": _MNIST,
     "split_cifar": _IMAGES,
     "split_miniimagenet": _IMAGES,
-    "split_cub": _IMAGES
-    | {"mer": {"lr": 0.1, "mer_gamma": 0.1, "mer_s": 5.0}, "er/reservoir": {"lr": 0.03}},
+    "split_cub": _IMAGES | {"mer": {"lr": 0.1, "mer_gamma": 0.1, "mer_s": 5.0}, "er/reservoir": {"lr": 0.03}},
 }
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
-    """One run. A field that the method does not use is None; `late` fields are left out of the hash at their default."""
+    """One run. A field that the method does not use is None; a `late` field at its default is not hashed."""
 
     benchmark: str  # a name of BENCHMARKS
     source: str  # the data set: mnist, mnist-5k (embedded), cifar100, miniimagenet, cub, toy (generated)

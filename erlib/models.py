@@ -107,7 +107,7 @@ class ResNet18(nn.Module):
         return net
 
     def initialise(self, scheme: str, generator: torch.Generator) -> None:
-        """Draw all weights: "paper" is uniform within 1/sqrt(side * inputs), "pytorch" within 1/sqrt(side^2 * inputs)."""
+        """Draw all weights: "paper" uniform within 1/sqrt(side * inputs), "pytorch" within 1/sqrt(side^2 * inputs)."""
         for module in self.modules():
             if isinstance(module, nn.Conv2d):
                 side = module.kernel_size[0] if scheme == "paper" else module.kernel_size[0] ** 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -67,7 +68,7 @@ def pooled(stream: Stream, config: RunConfig) -> list[PooledPass]:
     size, count = config.batch_size, len(stream.tasks)
     steps = -(-len(order) // size)
     bounds = [i * steps // count * size for i in range(count + 1)]
-    return [PooledPass(stream.tasks, order[start:end], size) for start, end in zip(bounds, bounds[1:])]
+    return [PooledPass(stream.tasks, order[start:end], size) for start, end in itertools.pairwise(bounds)]
 
 
 def _sizes(stream: Stream) -> list[int]:

@@ -17,7 +17,7 @@ class RunResult:
 
     config: RunConfig
     accuracy: Matrix  # row = after task i, column = test set of task j; None where it was not evaluated
-    curves: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # rotation: {name: {"step": [], "value": []}}
+    curves: dict[str, dict[str, list[float]]] = field(default_factory=dict)  # rotation: {name: {"step":, "value":}}
     final: dict[str, dict[str, float]] = field(default_factory=dict)  # rotation: {"train": {"accuracy":, "loss":}, ...}
     events: list[dict[str, Any]] = field(default_factory=list)  # [{"name": "switch", "task": 4, "step": 812}]
     memory: dict[str, int] = field(default_factory=dict)  # final class counts, {"task/class": n}

@@ -1,4 +1,4 @@
-"""Choosing hyper-parameters on the CV stream, as section 3.1 of the paper prescribes. The EV stream is never touched."""
+"""Choosing hyper-parameters on the CV stream, as section 3.1 of the paper has it. The EV stream is never touched."""
 
 from __future__ import annotations
 

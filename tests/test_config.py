@@ -113,7 +113,6 @@ def test_a_wrong_value_gets_one_sentence_that_names_it(name, value):
         paper_config("permuted_mnist", "er", memory="ring", **{name: value})
 
 
-
 @pytest.mark.parametrize("name", ["lr", "batch_size", "tasks", "seed"])
 def test_null_is_refused_where_every_run_needs_a_value(name):
     with pytest.raises(ErlibError, match=name):

@@ -14,7 +14,7 @@ class Ring(Memory):
             return self._oldest(key)
         if not self._free:
             raise ErlibError(
-                f"class {key[1]} of task {key[0]} is one more than the {self.classes} classes this memory was made for; "
-                "give it room for all classes of the stream."
+                f"class {key[1]} of task {key[0]} is one more than the {self.classes} classes this memory was made "
+                "for; give it room for all classes of the stream."
             )
         return self._free[-1]

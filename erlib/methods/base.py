@@ -52,7 +52,11 @@ class Method:
         """Logits with everything outside each example's own head at minus infinity."""
         if self._outside is None:
             return logits
-        outside = self._outside[t] if isinstance(t, int) else self._outside.index_select(0, t.to(self.device, non_blocking=True))
+        outside = (
+            self._outside[t]
+            if isinstance(t, int)
+            else self._outside.index_select(0, t.to(self.device, non_blocking=True))
+        )
         return logits.masked_fill(outside, -torch.inf)
 
     def loss(self, logits: Tensor, y: Tensor, t: int | Tensor) -> Tensor:

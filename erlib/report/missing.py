@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -43,7 +44,7 @@ def _lines(page: Page, experiment: str) -> Iterable[dict[str, Any]]:
 
 
 def rows_text(configs: Sequence[RunConfig]) -> str:
-    """The rows of some runs in a few words; "all rows" would hide which."""
+    """The labels of some runs' rows, each once."""
     labels = [row.label if row else config.memory or config.method for config in configs for row in [row_of(config)]]
     return ", ".join(dict.fromkeys(labels))
 
@@ -54,6 +55,4 @@ def command(experiment: str, benchmarks: Sequence[str] = ()) -> str:
 
 
 def _wrapped(text: str, width: int = 34) -> str:
-    import textwrap
-
     return "\n".join(textwrap.wrap(text, width))

@@ -91,7 +91,11 @@ class Page:
 
     def titled(self, title: str) -> str:
         """A figure's title, with a warning at quick scale."""
-        return f"{title}\nQUICK SCALE: 5 short tasks, one seed; not comparable with the paper" if self.quick else title
+        if not self.quick:
+            return title
+        toy = any(config.source == "toy" for configs in self.wanted.values() for config in configs)
+        made_of = ", generated images (MNIST aside)" if toy else ""
+        return f"{title}\nQUICK SCALE: few short tasks{made_of}; not comparable with the paper"
 
     def series(self, experiment: str | None = None, **settings: Any) -> list[Series]:
         """The places of an experiment (default: the page's main one), in order; `settings` keep those that agree."""
