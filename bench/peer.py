@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 
 import torch
-from avalanche.benchmarks import benchmark_from_datasets
+from avalanche.benchmarks import benchmark_from_datasets, with_task_labels
 from avalanche.benchmarks.utils import _make_taskaware_tensor_classification_dataset as as_dataset
 from avalanche.evaluation.metrics import accuracy_metrics
 from avalanche.models import MultiTaskModule
@@ -31,6 +31,9 @@ class Masked(MultiTaskModule):
     def __init__(self, net: nn.Module, heads: Tensor) -> None:
         super().__init__()
         self.net, self.outside = net, ~heads
+
+    def adaptation(self, experience: object) -> None:
+        """Nothing grows: all heads are there from the start."""
 
     def forward(self, x: Tensor, task_labels: Tensor) -> Tensor:
         return self.net(x).masked_fill(self.outside[task_labels], -torch.inf)
@@ -67,7 +70,7 @@ def learning(config: RunConfig, stream: Stream, steps: int, blocks: int) -> Work
     """Blocks of Avalanche's steps, each an experience of a task of its own; the first ones fill the memory."""
     count = steps * config.batch_size
     tasks = [dataset(task.train, stream, task.id, slice(0, count)) for task in stream.tasks[: blocks + 2]]
-    experiences = iter(benchmark_from_datasets(train=tasks).train_stream)
+    experiences = iter(with_task_labels(benchmark_from_datasets(train=tasks)).train_stream)
     learner = strategy(config, stream)
     learner.train(next(experiences))
 
@@ -81,7 +84,7 @@ def learning(config: RunConfig, stream: Stream, steps: int, blocks: int) -> Work
 def evaluating(config: RunConfig, stream: Stream, seen: int) -> Work:
     """Avalanche's evaluation of the first tasks."""
     tests = [dataset(task.test, stream, task.id) for task in stream.tasks[:seen]]
-    experiences = list(benchmark_from_datasets(test=tests).test_stream)
+    experiences = list(with_task_labels(benchmark_from_datasets(test=tests)).test_stream)
     learner = strategy(config, stream)
 
     def work() -> float:
@@ -95,10 +98,9 @@ def run(config: RunConfig) -> None:
     """A whole run: learn each task once, evaluate all tasks seen after each."""
     stream = make_stream(config)
     learner = strategy(config, stream)
-    benchmark = benchmark_from_datasets(
-        train=[dataset(task.train, stream, task.id) for task in stream.tasks],
-        test=[dataset(task.test, stream, task.id) for task in stream.tasks],
-    )
+    train = [dataset(task.train, stream, task.id) for task in stream.tasks]
+    test = [dataset(task.test, stream, task.id) for task in stream.tasks]
+    benchmark = with_task_labels(benchmark_from_datasets(train=train, test=test))
     tests = list(benchmark.test_stream)
     for t, experience in enumerate(benchmark.train_stream):
         learner.train(experience)

@@ -59,7 +59,7 @@ class Memory:
         quota = self.size // self.classes
         if quota < 1:
             raise ErlibError(
-                f"a memory of {self.size} slots has no room for {self.classes} classes; it needs at least {self.classes}."
+                f"a memory of {self.size} slots has no room for {self.classes} classes; use {self.classes} or more."
             )
         return quota
 
