@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+# One thread, here and in every process that a test starts: two spin against each other on a busy machine.
+os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+
 
 @pytest.fixture
 def real_data() -> Callable[[str], Path]:

@@ -80,8 +80,8 @@ class Memory:
         if placed:
             slots, rows = torch.tensor(list(placed)), torch.tensor(list(placed.values()))
             self.x.index_copy_(0, self._sent(slots), x.index_select(0, self._sent(rows)))
-            self.y[slots] = y[rows]
-            self.t[slots] = t
+            self.y.index_copy_(0, slots, y.index_select(0, rows))
+            self.t.index_fill_(0, slots, t)
 
     def sample(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """Up to `count` different examples, uniformly: images, labels, tasks. All there are, if there are fewer."""
@@ -91,7 +91,7 @@ class Memory:
 
     def at(self, slots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The examples in these slots: images, labels, tasks."""
-        return self.x.index_select(0, self._sent(slots)), self.y[slots], self.t[slots]
+        return self.x.index_select(0, self._sent(slots)), self.y.index_select(0, slots), self.t.index_select(0, slots)
 
     def of_task(self, t: int) -> tuple[Tensor, Tensor, Tensor]:
         """All examples of one task: images, labels, tasks."""

@@ -29,7 +29,8 @@ class KMeans(ByFeature):
     def compete(self, blocks: Tensor, x: Tensor, features: Tensor) -> None:
         centroid, count = self._tensors["centroid"], self._tensors["count"]
         of_class = centroid.view(self.classes, self.quota, -1)
-        nearest = (of_class.index_select(0, blocks) - features.unsqueeze(1)).square().sum(2).argmin(1)  # line 6
+        apart = of_class.index_select(0, blocks).sub_(features.unsqueeze(1))
+        nearest = apart.square_().sum(2).argmin(1)  # line 6
         slots = blocks * self.quota + nearest
         n = count.index_select(0, slots) + 1
         c = centroid.index_select(0, slots)

@@ -34,7 +34,7 @@ class MeanOfFeatures(ByFeature):
             kept = self._tensors["distance"].view(self.classes, self.quota).index_select(0, blocks)
         else:
             of_class = self._tensors["kept"].view(self.classes, self.quota, -1)
-            kept = (of_class.index_select(0, blocks) - mean.unsqueeze(1)).norm(dim=2)
+            kept = of_class.index_select(0, blocks).sub_(mean.unsqueeze(1)).norm(dim=2)
         farthest, place = kept.max(1)
         self._replace(blocks * self.quota + place, new < CLOSER * farthest, x, kept=features, distance=new)
 

@@ -23,10 +23,12 @@ class AGEM(Method):
 
 
 def project(gradients: list[Tensor], reference: list[Tensor]) -> list[Tensor]:
-    """g - (g.r / r.r) r where g.r < 0, else g: over the whole network, without waiting for the device."""
+    """g - (g.r / r.r) r where g.r < 0, else g, in place: over the whole network, without waiting for the device."""
     dot, norm = inner(gradients, reference), inner(reference, reference)
     excess = torch.where(dot < 0, dot / norm, 0.0)
-    return torch._foreach_sub(gradients, torch._foreach_mul(reference, excess))
+    torch._foreach_mul_(reference, excess)
+    torch._foreach_sub_(gradients, reference)
+    return gradients
 
 
 def inner(a: list[Tensor], b: list[Tensor]) -> Tensor:
