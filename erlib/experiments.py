@@ -41,7 +41,8 @@ TABLES = {"tab3": "permuted_mnist", "tab4": "split_cifar", "tab5": "split_miniim
 QUICK_SIZES = (1, 5)
 QUICK_RATES = (0.03, 0.1, 0.3)
 QUICK_ANGLES = 3
-QUICK_SPLIT = {"examples_per_task": 20, "test_examples": 20}  # two steps of a ResNet18 a task
+QUICK_SPLIT = {"examples_per_task": 20, "test_examples": 20}  # two steps a task
+QUICK_CUB = {"examples_per_task": 10, "test_examples": 20}  # one step: its ResNet18 is whole
 SCALES = ("paper", "quick")
 
 
@@ -229,7 +230,8 @@ def _settings(cell: Cell, scale: str, source: str | None, overrides: Mapping[str
     if scale == "quick":
         most = bench.cv_tasks if (chosen | dict(overrides)).get("stream") == "cv" else bench.ev_tasks
         chosen |= {"tasks": min(5, most), "source": bench.sources[-1]}
-        chosen |= {"test_examples": 1000} if bench.model == "mlp" else QUICK_SPLIT
+        split = QUICK_CUB if bench.model == "resnet18" else QUICK_SPLIT
+        chosen |= {"test_examples": 1000} if bench.model == "mlp" else split
     if source in bench.sources:
         chosen["source"] = source
     return chosen | {name: value for name, value in overrides.items() if _uses(cell, name)}

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas
+from pandas.io.formats.style import Styler
 
 from erlib.config import BENCHMARKS, RunConfig
 from erlib.report.page import Page
@@ -25,7 +26,11 @@ def missing(page: Page) -> Table | Note:
     count = sum(line["missing"] for line in lines)
     caption = f"Not run yet: {count} of the {wanted} runs that this page wants. " + " ".join(failed)
     frame = pandas.DataFrame(lines).set_index("benchmark")
-    return Table(frame, f"missing-{page.name}", caption.strip())
+    return Table(frame, f"missing-{page.name}", caption.strip(), decorate=_words_to_the_left)
+
+
+def _words_to_the_left(styler: Styler) -> Styler:
+    return styler.set_properties(subset=["rows", "command"], **{"text-align": "left"})
 
 
 def _lines(page: Page, experiment: str) -> Iterable[dict[str, Any]]:
@@ -33,13 +38,12 @@ def _lines(page: Page, experiment: str) -> Iterable[dict[str, Any]]:
     timings = Timings(page.store.load()) if absent else None
     for benchmark in dict.fromkeys(config.benchmark for config in absent):
         configs = [config for config in absent if config.benchmark == benchmark]
-        time = timings.all(configs, 1)
         yield {
             "benchmark": BENCHMARKS[benchmark].title,
             "missing": len(configs),
-            "rows": _wrapped(rows_text(configs)),
+            "on one core": timings.all(configs, 1),
             "command": command(experiment, [benchmark]),
-            "on one core": "unknown: nothing like it has run" if time == "unknown" else time,
+            "rows": _wrapped(rows_text(configs)),
         }
 
 

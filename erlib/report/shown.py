@@ -25,7 +25,10 @@ COLOURS = {
 }
 _CSS = [
     {"selector": "caption", "props": "caption-side: top; text-align: left; padding-bottom: .4em;"},
-    {"selector": "td", "props": "text-align: right; white-space: nowrap; font-size: .85em; line-height: 1.35;"},
+    {
+        "selector": "td",
+        "props": "text-align: right; white-space: nowrap; font-size: .85em; line-height: 1.35; padding: .25em .6em;",
+    },
     {"selector": "th", "props": "text-align: left; font-size: .85em;"},
     {"selector": "th.row_heading", "props": "white-space: nowrap;"},
 ]
