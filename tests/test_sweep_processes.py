@@ -120,12 +120,18 @@ def gone(pid: int) -> bool:
         return True
 
 
+def hear_ctrl_c() -> None:
+    """A job in the background of a shell ignores Ctrl-C, and so would all that it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture
 def long_sweep(store: Store) -> Iterator[subprocess.Popen[str]]:
     """A sweep on two processes, from the command line, in a process group of its own."""
     command = [sys.executable, "-m", "erlib", "sweep", "tab3", "--scale", "quick", "--workers", "2"]
     command += ["--results", str(store.root)]
-    process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    options = {"stderr": subprocess.PIPE, "text": True, "start_new_session": True, "preexec_fn": hear_ctrl_c}
+    process = subprocess.Popen(command, env=ENVIRONMENT, **options)
     with process:
         try:
             until(lambda: len(owners(store)) == 2 and any(store.work.glob("*.checkpoint")))

@@ -25,10 +25,8 @@ COLOURS = {
 }
 _CSS = [
     {"selector": "caption", "props": "caption-side: top; text-align: left; padding-bottom: .4em;"},
-    {
-        "selector": "td",
-        "props": "text-align: right; white-space: nowrap; font-size: .85em; line-height: 1.35; padding: .25em .6em;",
-    },
+    {"selector": "td", "props": "text-align: right; white-space: nowrap; font-size: .85em; line-height: 1.35;"},
+    {"selector": "td, th", "props": "padding: .25em .6em;"},
     {"selector": "th", "props": "text-align: left; font-size: .85em;"},
     {"selector": "th.row_heading", "props": "white-space: nowrap;"},
 ]

@@ -92,3 +92,8 @@ def test_a_row_of_ones_own_stands_beside_the_papers(small_store: Path) -> None:
         report.hybrid_switch(page)
     finally:
         del MEMORIES["mine"]
+
+
+def test_a_benchmark_may_stand_in_two_lines_of_what_is_missing(opened: Any, empty_store: Path) -> None:
+    page = opened("tab3", results=str(empty_store))
+    assert report.missing(page).html().count("Permuted MNIST") == 2
