@@ -6,7 +6,7 @@
 from erlib.report.choice import agreement, choices
 from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
 from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
-from erlib.report.levers import beyond, levers
+from erlib.report.levers import beyond, differing, levers
 from erlib.report.memory_size import memory_size
 from erlib.report.missing import missing
 from erlib.report.page import PAGES, Page, Series, open_page
@@ -33,6 +33,7 @@ __all__ = [
     "claim_table",
     "comparison",
     "counts",
+    "differing",
     "evidence_table",
     "hybrid_switch",
     "intervals",

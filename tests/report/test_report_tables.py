@@ -12,6 +12,7 @@ from erlib import report
 from erlib.config import paper_config
 from erlib.report import timing
 from erlib.report.shown import Note
+from erlib.result import RunResult
 from erlib.store import Store
 from tests.report.conftest import made_up
 
@@ -73,6 +74,23 @@ def test_a_lever_is_found_by_what_it_changes(opened: Any, tmp_path: Path, empty_
     assert table.shown.loc["Finetune", "n"] == 2
     assert "replay_current: False → True" in repr(report.levers(opened("tab3")))
     assert isinstance(report.levers(opened("tab3", results=str(empty_store))), Note)
+
+
+def test_a_differing_cell_shows_what_each_lever_leaves_of_it(opened: Any, tmp_path: Path, empty_store: Path) -> None:
+    store = Store(tmp_path)
+    for init, level in (("paper", 0.435), ("pytorch", 0.505)):
+        for seed in range(5):
+            config = paper_config("permuted_mnist", "finetune", seed=seed, init=init)
+            store.put(RunResult(config=config, accuracy=_level(level + seed / 10_000), seconds={"train": 1.0}))
+    shown = report.differing(opened("tab3", results=str(tmp_path))).shown
+    line = shown.loc["Finetune, A_T"]
+    assert line["distance"] == "−10.0"  # the paper prints 53.5
+    assert line["levers"] == "init: paper → pytorch: +7.0, leaves −3.0 (n = 5)"
+    assert "No cell" in repr(report.differing(opened("tab3", results=str(empty_store))))
+
+
+def _level(accuracy: float) -> list[list[float | None]]:
+    return [[accuracy if j <= i else None for j in range(20)] for i in range(20)]
 
 
 def test_the_best_and_the_papers_learning_rate_are_marked(opened: Any, tmp_path: Path) -> None:
