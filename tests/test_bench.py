@@ -171,7 +171,7 @@ def test_a_cut_run_keeps_the_proportion_of_steps_to_evaluation() -> None:
 
 @pytest.mark.parametrize("benchmark", ["permuted_mnist", "split_cifar"])
 def test_a_bare_run_learns_and_evaluates_as_erlibs_does(benchmark: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = {"tasks": 3, "examples_per_task": 20, "source": "mnist" if benchmark == "permuted_mnist" else "cifar100"}
+    sizes = {"tasks": 3, "examples_per_task": 20, "source": "mnist-5k" if benchmark == "permuted_mnist" else "cifar100"}
     stacks: list[int] = []
     evaluated: list[int] = []
     er, hits = bare.Bare.er, bare.hits
