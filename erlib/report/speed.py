@@ -10,10 +10,12 @@ from typing import Any
 import pandas
 
 from erlib.bench import COMMAND, SPEED
-from erlib.config import BENCHMARKS
+from erlib.config import BENCHMARKS, paper_config
 from erlib.errors import ErlibError
+from erlib.registry import MEMORIES
 from erlib.report.page import Page
 from erlib.report.shown import Note, Table
+from erlib.rows import row_of
 from erlib.store import Store
 
 METHODS = {"finetune": "Finetune", "er": "ER-Ring", "agem": "A-GEM(10)", "ewc": "EWC", "mer": "MER(single)"}
@@ -38,6 +40,7 @@ def speed(page: Page) -> Table | Note:
     for row in found:
         line = lines.setdefault((BENCHMARKS[row["benchmark"]].title, work(row)), {})
         line[SIDES[row["side"]]] = _cell(row)
+    lines = dict(sorted(lines.items(), key=lambda line: line[0][0]))  # by benchmark, the order of a benchmark's kept
     shown = pandas.DataFrame(lines.values(), index=pandas.MultiIndex.from_tuples(lines), columns=list(SIDES.values()))
     caption = (
         "Time, and in brackets its ratio to the bare loop with quartiles over the repetitions; memory at its peak."
@@ -72,6 +75,8 @@ def how(page: Page) -> Note:
         name: max((len(row.get("seconds_repetitions", ())) for row in rows(page, name)), default=0) for name in content
     }
     words.append("Repetitions: " + ", ".join(f"{name} {count}" for name, count in counts.items()) + ".")
+    sweeps = {BENCHMARKS[row["benchmark"]].title: row["runs"] for row in rows(page, "runs") if row["what"] == "sweep"}
+    words.append("A sweep: " + ", ".join(f"{count} runs of {title}" for title, count in sweeps.items()) + ".")
     for row in rows(page, "runs"):
         if (row["what"], row["side"]) == ("run", "erlib") and row["tasks"] < row["whole_tasks"]:
             words.append(
@@ -110,7 +115,13 @@ def work(row: Measured) -> str:
         return f"step, {METHODS[row['method']]}"
     if "what" not in row:
         return "evaluation, 1,000 images"
-    return "whole run" if row["what"] == "run" else f"run in a sweep of {row['runs']}"
+    return "whole run" if row["what"] == "run" else "run in a sweep"
+
+
+def writer_label(writer: str) -> str:
+    """The row of ER with that writer; a writer of your own has its own name."""
+    row = row_of(paper_config("permuted_mnist", "er", memory=writer)) if writer in MEMORIES else None
+    return row.label if row else writer
 
 
 def faster(page: Page, benchmark: str, what: str) -> list[float]:
@@ -143,7 +154,7 @@ def _aims(page: Page) -> Iterator[tuple[str, str, str, str]]:
             lines.setdefault(row["writer"], []).append(row)
     for writer, points in lines.items():
         far = max(points, key=lambda point: abs(point["ratio"] - 1))
-        name = f"Writer {writer}: a step at {far['value']} per class over one at {points[0]['value']}"
+        name = f"{writer_label(writer)}: a step at {far['value']} per class over one at {points[0]['value']}"
         yield name, f"within {FLAT:.0%}", *_judged(far["ratio_repetitions"], least=1 - FLAT, most=1 + FLAT)
     for row in rows(page, "startup"):
         if row["what"] in START:

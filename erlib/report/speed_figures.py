@@ -12,11 +12,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from erlib.bench import COMMAND
 from erlib.config import BENCHMARKS
 from erlib.report.page import Page
-from erlib.report.speed import FLAT, SIDES, rows, work
+from erlib.report.speed import FLAT, SIDES, rows, work, writer_label
 from erlib.report.style import Plot, canvas, legend_below, line_handle, look, note, styled
-from erlib.rows import ALL_ROWS
 
-LABELS = {row.memory: row.label for row in reversed(ALL_ROWS) if row.method == "er"}  # of a writer
 MARKERS = {"erlib": ("#0072b2", "o"), "avalanche": ("#d55e00", "s")}  # programs, not methods
 AXES = {"samples per class": "samples per class", "tasks seen": "tasks seen", "classes": "classes in the memory"}
 MISSING = f"not measured yet:\n{COMMAND}"
@@ -26,11 +24,12 @@ def speed_ratios(page: Page) -> Plot:
     """Steps, evaluation, whole runs and sweeps of erlib and Avalanche; the bare loop is 1."""
     found = [row for section in ("steps", "evaluation", "runs") for row in rows(page, section)]
     found = [row for row in found if row["side"] in MARKERS and "ratio" in row]
+    names = list(dict.fromkeys(work(row) for row in found))
     with styled():
-        figure, panels = canvas(1, 2, 3.8)
+        figure, panels = canvas(1, 2, 4.6, sharey=True)
         for axes, benchmark in zip(panels.flat, ("permuted_mnist", "split_cifar")):
             part = [row for row in found if row["benchmark"] == benchmark]
-            _ratios(axes, part)
+            _ratios(axes, part, names)
             axes.set_title(BENCHMARKS[benchmark].title)
         handles = [
             Line2D([], [], color=colour, marker=marker, markersize=6, linestyle="", label=SIDES[side])
@@ -42,23 +41,23 @@ def speed_ratios(page: Page) -> Plot:
     return Plot(figure, f"{page.name}-ratios")
 
 
-def _ratios(axes: Axes, part: list[dict[str, Any]]) -> None:
-    names = list(dict.fromkeys(work(row) for row in part))
-    for row in part:
-        colour, marker = MARKERS[row["side"]]
-        y = names.index(work(row)) + (0.13 if row["side"] == "erlib" else -0.13)
-        axes.plot([row["ratio_low"], row["ratio_high"]], [y, y], color=colour, linewidth=2.5, alpha=0.5)
-        axes.plot(row["ratio"], y, marker, color=colour, markersize=6)
-        axes.annotate(f"{row['ratio']:.2f}", (row["ratio_high"], y), (6, 0), textcoords="offset points", va="center")
-    axes.axvline(1, color="#444444", linewidth=1.2)
+def _ratios(axes: Axes, part: list[dict[str, Any]], names: list[str]) -> None:
+    axes.set(yticks=range(len(names)), yticklabels=names, ylim=(max(1, len(names)) - 0.5, -0.5))
     if not part:
         note(axes, MISSING)
-        axes.set(xticks=[], yticks=[])
+        axes.set(xticks=[])
         return
+    for row in part:
+        colour, marker = MARKERS[row["side"]]
+        y = names.index(work(row)) + (0.2 if row["side"] == "erlib" else -0.2)
+        axes.plot([row["ratio_low"], row["ratio_high"]], [y, y], color=colour, linewidth=2.5, alpha=0.5)
+        axes.plot(row["ratio"], y, marker, color=colour, markersize=6)
+        text = axes.annotate(f"{row['ratio']:.2f}", (row["ratio_high"], y), (6, 0), textcoords="offset points")
+        text.set(va="center", fontsize=8, bbox={"facecolor": "white", "linewidth": 0, "pad": 0.3, "alpha": 0.8})
+    axes.axvline(1, color="#444444", linewidth=1.2)
     largest, least = max(row["ratio_high"] for row in part), min(row["ratio_low"] for row in part)
     axes.set_xscale("log")
-    axes.set(xlim=(min(0.8, 0.85 * least), 1.6 * largest), ylim=(len(names) - 0.5, -0.5))
-    axes.set(yticks=range(len(names)), yticklabels=names, xlabel="time, bare loop = 1 (logarithmic)")
+    axes.set(xlim=(min(0.8, 0.85 * least), 1.6 * largest), xlabel="time, bare loop = 1 (logarithmic)")
     axes.xaxis.set_major_locator(FixedLocator([0.25, 0.5, 1, 2, 4, 8, 16, 32]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -86,7 +85,7 @@ def growth(page: Page) -> Plot:
                 below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         panels[0, 0].set(ylabel="a step, ms", ylim=(0, None))
         panels[1, 0].set_ylabel("ratio to the first point")
-        handles = [line_handle(LABELS.get(writer, writer)) for writer in writers]
+        handles = [line_handle(writer_label(writer)) for writer in writers]
         handles.append(Patch(color="#444444", alpha=0.12, linewidth=0, label=f"within {FLAT:.0%}"))
         legend_below(figure, handles, 4)
     return Plot(figure, f"{page.name}-growth")
@@ -95,7 +94,7 @@ def growth(page: Page) -> Plot:
 def _line(above: Axes, below: Axes, points: list[dict[str, Any]], writer: str) -> None:
     if not points:
         return
-    style, xs = look(LABELS.get(writer, writer)), [point["value"] for point in points]
+    style, xs = look(writer_label(writer)), [point["value"] for point in points]
     drawn = {"color": style.colour, "marker": style.marker, "markersize": 5, "linewidth": 1.4}
     above.plot(xs, [1000 * point["seconds"] for point in points], **drawn)
     below.plot(xs, [point["ratio"] for point in points], **drawn)
