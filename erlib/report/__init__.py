@@ -13,9 +13,11 @@ from erlib.report.page import PAGES, Page, Series, open_page
 from erlib.report.quickstart import live_curves, memory_pictures, quick_configs, train_live
 from erlib.report.rotation import rotation_curves, rotation_strength, rotation_sweep
 from erlib.report.shown import Note, Table
+from erlib.report.speed import aims, how, speed
+from erlib.report.speed_figures import growth, speed_ratios
 from erlib.report.stream import along_stream, hybrid_switch
 from erlib.report.style import Plot, look
-from erlib.report.timing import learning_table, ordering, speed, time_bars
+from erlib.report.timing import learning_table, ordering, rounds, time_bars
 
 __all__ = [
     "PAGES",
@@ -25,6 +27,7 @@ __all__ = [
     "Series",
     "Table",
     "agreement",
+    "aims",
     "along_stream",
     "beyond",
     "choices",
@@ -35,6 +38,8 @@ __all__ = [
     "counts",
     "differing",
     "evidence_table",
+    "growth",
+    "how",
     "hybrid_switch",
     "intervals",
     "learning_table",
@@ -52,7 +57,9 @@ __all__ = [
     "rotation_strength",
     "rotation_sweep",
     "rotation_table",
+    "rounds",
     "speed",
+    "speed_ratios",
     "time_bars",
     "to_latex",
     "train_live",

@@ -21,6 +21,8 @@ COLOURS = {
     "quick scale": ("#fff7d6", "#4d4200"),
     "holds": ("#c6e2f5", "#0b2d45"),
     "does not hold": ("#f9c9a3", "#4a1e00"),
+    "met": ("#c6e2f5", "#0b2d45"),
+    "not met": ("#f9c9a3", "#4a1e00"),
     "not enough runs": ("#ececec", "#333333"),
 }
 _CSS = [
