@@ -62,8 +62,9 @@ def sweep(
 
     Without an executor: `workers` single-threaded processes, by default one per core (on a GPU: one). Any other with
     the `concurrent.futures` interface will do; its workers need erlib and the store's folder. A failed run is in the
-    report and stops no other. A registered class that a worker can import from a module is trained there; one that was
-    written in a notebook is trained in this process, and the report says so. Ctrl-C ends the processes; the same call goes on from their checkpoints.
+    report and stops no other. A registered class that can be imported from a module is trained by the workers; one
+    that was written in a notebook is trained in this process, and the report says so. Ctrl-C ends the processes; the
+    same call goes on from their checkpoints.
     """
     store = store if isinstance(store, Store) else Store(store)
     wanted = list({config.run_id: config for config in configs}.values())

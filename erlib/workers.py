@@ -34,8 +34,9 @@ def train_one(
 ) -> dict[str, str]:
     """Train one run and store it, unless it is stored or somebody else is at it.
 
-    `parcel` are the registered classes that it uses. Returns {"state": ...}: "done"; "stored", it was there already; "busy", somebody else holds its lock; "failed", with
-    the sentence as `error`; "no data", the same for a data set that cannot be read, which other runs need not try.
+    `parcel` are the registered classes that it uses. Returns {"state": ...}: "done"; "stored", it was there already;
+    "busy", somebody else holds its lock; "failed", with the sentence as `error`; "no data", the same for a data set that
+    cannot be read, which other runs need not try.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

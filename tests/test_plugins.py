@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import nbformat
@@ -18,11 +18,10 @@ SMALL: dict[str, Any] = {"source": "mnist-5k", "tasks": 2, "examples_per_task": 
 
 
 @pytest.fixture(autouse=True)
-def tidy(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def tidy(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever a test registers is forgotten after it."""
     monkeypatch.setattr(registry, "METHODS", dict(registry.METHODS))
     monkeypatch.setattr(registry, "MEMORIES", dict(registry.MEMORIES))
-    yield
 
 
 def trained(memory: str = "ring", method: str = "er") -> Any:
@@ -98,7 +97,7 @@ def test_a_class_that_cannot_work_is_refused_when_it_is_registered(register: Cal
         register()
     assert sentence in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert (registry.METHODS, registry.MEMORIES) == before
+    assert before == (registry.METHODS, registry.MEMORIES)
 
 
 class Grows(Ring):

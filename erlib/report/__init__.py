@@ -5,20 +5,25 @@
 
 from erlib.report.choice import agreement, choices
 from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
+from erlib.report.explore import Explorer, explorer
 from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
 from erlib.report.levers import beyond, levers
 from erlib.report.memory_size import memory_size
 from erlib.report.missing import missing
+from erlib.report.own import beside_the_paper
 from erlib.report.page import PAGES, Page, Series, open_page
 from erlib.report.quickstart import live_curves, memory_pictures, quick_configs, train_live
 from erlib.report.rotation import rotation_curves, rotation_strength, rotation_sweep
 from erlib.report.shown import Note, Table
 from erlib.report.stream import along_stream, hybrid_switch
 from erlib.report.style import Plot, look
+from erlib.report.theatre import STREAMS, balance, record, theatre
 from erlib.report.timing import learning_table, ordering, speed, time_bars
 
 __all__ = [
     "PAGES",
+    "STREAMS",
+    "Explorer",
     "Note",
     "Page",
     "Plot",
@@ -26,6 +31,8 @@ __all__ = [
     "Table",
     "agreement",
     "along_stream",
+    "balance",
+    "beside_the_paper",
     "beyond",
     "choices",
     "claim_counts",
@@ -34,6 +41,7 @@ __all__ = [
     "comparison",
     "counts",
     "evidence_table",
+    "explorer",
     "hybrid_switch",
     "intervals",
     "learning_table",
@@ -47,11 +55,13 @@ __all__ = [
     "open_page",
     "ordering",
     "quick_configs",
+    "record",
     "rotation_curves",
     "rotation_strength",
     "rotation_sweep",
     "rotation_table",
     "speed",
+    "theatre",
     "time_bars",
     "to_latex",
     "train_live",
