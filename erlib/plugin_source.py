@@ -13,7 +13,7 @@ from erlib.errors import ErlibError
 
 
 def source_hash(cls: type, name: str) -> str:
-    """Twelve hex digits of the source of a class and of the bases that are not erlib's: a changed line is another run."""
+    """Twelve hex digits of the source of a class and of its bases outside erlib: a changed line is another run."""
     own = [base for base in cls.__mro__ if not _of_a_library(base)] or [cls]
     try:
         texts = [_source(base) for base in own]

@@ -64,7 +64,7 @@ def _check_verbs(cls: type, name: str, verbs: tuple[str, ...], base: str) -> Non
     except TypeError:
         raise ErlibError(
             f"class {cls.__name__} cannot be made as {base.rsplit('.', 1)[1]}({', '.join(given)}, *, "
-            f"{', '.join(options)}); define __init__(self, *args, **options) and call super().__init__(*args, **options)."
+            f"{', '.join(options)}); define __init__(self, *args, **options), with super().__init__(*args, **options)."
         ) from None
     for verb, names in _CALLS.items():
         function = getattr(cls, verb, None)
@@ -122,7 +122,7 @@ def watch_writer(memory: Memory, name: str, size: int, shape: tuple[int, ...]) -
         n = shapes[0][0] if shapes and shapes[0] else -1
         if shapes != [(n, *shape), (n,), (n,)] or n > count:
             raise ErlibError(
-                f"sample() of writer '{name}' returned {shapes or type(drawn).__name__} when asked for {count} examples; "
+                f"sample() of writer '{name}' returned {shapes or type(drawn).__name__} when asked for {count}; "
                 f"return images, labels and tasks of up to {count}, each image of the shape {shape}."
             )
         return drawn

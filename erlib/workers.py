@@ -35,8 +35,8 @@ def train_one(
     """Train one run and store it, unless it is stored or somebody else is at it.
 
     `parcel` are the registered classes that it uses. Returns {"state": ...}: "done"; "stored", it was there already;
-    "busy", somebody else holds its lock; "failed", with the sentence as `error`; "no data", the same for a data set that
-    cannot be read, which other runs need not try.
+    "busy", somebody else holds its lock; "failed", with the sentence as `error`; "no data", the same for a data set
+    that cannot be read, which other runs need not try.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")

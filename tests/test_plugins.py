@@ -80,7 +80,7 @@ class OddObserve(Method):
             "neither write(x, y, t, features) nor choose(key) of its own",
         ),
         (lambda: register_memory("mine")(OddWrite), "define it as write(self, x, y, t, features)."),
-        (lambda: register_memory("mine")(OddInit), "define __init__(self, *args, **options) and call super()"),
+        (lambda: register_memory("mine")(OddInit), "define __init__(self, *args, **options), with super()"),
         (lambda: register_memory("mine")(print), "register a class, such as one derived from erlib.memory.Memory."),
         (
             lambda: register_memory("ring")(Good),
@@ -144,7 +144,7 @@ class ForgetsSuper(Memory):
         (DrawsPairs, "return images, labels and tasks of up to 10, each image of the shape (784,)."),
         (
             DrawsTooMany,
-            "sample() of writer 'mine' returned [(20, 784), (20,), (20,)] when asked for 10 examples; return",
+            "sample() of writer 'mine' returned [(20, 784), (20,), (20,)] when asked for 10; return",
         ),
         (ForgetsSuper, "writer 'mine' has no x; derive its class from erlib.memory.Memory, and call super()"),
     ],

@@ -70,23 +70,13 @@ class Explorer:
 
     def table(self) -> pandas.DataFrame:
         """The tidy table: one line for each task's accuracy after each task of each run, a fraction."""
-        lines = [
-            (
-                place.config.benchmark,
-                place.label,
-                place.config.samples_per_class,
-                run.config.seed,
-                run.run_id,
-                i,
-                j,
-                value,
-            )
-            for place in self.places
-            for run in place.results
-            for i, row in enumerate(run.accuracy, start=1)
-            for j, value in enumerate(row, start=1)
-            if value is not None
-        ]
+        lines = []
+        for place in self.places:
+            config = place.config
+            for run in place.results:
+                start = (config.benchmark, place.label, config.samples_per_class, run.config.seed, run.run_id)
+                cells = ((i, j, v) for i, row in enumerate(run.accuracy, 1) for j, v in enumerate(row, 1))
+                lines += [(*start, i, j, value) for i, j, value in cells if value is not None]
         columns = ["benchmark", "row", "samples_per_class", "seed", "run_id", "after_task", "task", "accuracy"]
         return pandas.DataFrame(lines, columns=columns).astype({"samples_per_class": "Int64"})
 

@@ -11,7 +11,6 @@
   });
   const choice = { benchmark: 0, metric: "accuracy", size: null, rows: new Set(data.first), seeds: true, of: null, seed: "mean" };
   const bench = () => data.benchmarks[choice.benchmark];
-  const percent = (metric) => metric !== "forgetting";
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const show = (value) => String(Number(value.toPrecision(4)));
 
@@ -97,6 +96,7 @@
   const FONT = { family: "sans-serif", size: 12, color: "#222" };
   const GRID = { gridcolor: "#e6e6e6", zeroline: false, linecolor: "#666", ticks: "outside", tickcolor: "#666" };
   const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] };
+  const ticks = (tasks) => ({ tickvals: Array.from({ length: tasks }, (_, i) => i + 1).filter((k) => tasks <= 10 || (tasks - k) % 3 === 0) });
   const words = (text) => ({ text, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5, font: { ...FONT, color: "#666" } });
 
   function drawCurves() {
@@ -105,7 +105,7 @@
     Plotly.react(root.querySelector(".curves"), traces(), {
       height: 420, margin: { l: 55, r: 12, t: 40, b: 48 }, showlegend: false, hovermode: "closest", font: FONT,
       title: { text: `${bench().title}, ${choice.size} per class${data.quick ? ": QUICK SCALE, not comparable" : ""}`, font: { ...FONT, size: 14 } },
-      xaxis: { ...GRID, title: { text: "tasks learned k" }, range: [0.5, tasks + 1.5], dtick: tasks > 10 ? 2 : 1, tick0: 1 },
+      xaxis: { ...GRID, title: { text: "tasks learned k" }, range: [0.5, tasks + 1.5], ...ticks(tasks) },
       yaxis: { ...GRID, title: { text: data.metrics[choice.metric] } },
       hoverlabel: { align: "left", font: { size: 11 } }, annotations: empty ? [words(empty)] : [],
     }, CONFIG);
@@ -128,8 +128,8 @@
     }], {
       height: 440, margin: { l: 50, r: 10, t: 40, b: 48 }, font: FONT,
       title: { text: place ? `${choice.of}, ${which}` : "", font: { ...FONT, size: 14 } },
-      xaxis: { ...GRID, showgrid: false, title: { text: "accuracy on task" }, range: [0.5, tasks + 0.5], dtick: tasks > 10 ? 2 : 1, tick0: 1 },
-      yaxis: { ...GRID, showgrid: false, title: { text: "after task" }, range: [tasks + 0.5, 0.5], dtick: tasks > 10 ? 2 : 1, tick0: 1 },
+      xaxis: { ...GRID, showgrid: false, title: { text: "accuracy on task" }, range: [0.5, tasks + 0.5], ...ticks(tasks) },
+      yaxis: { ...GRID, showgrid: false, title: { text: "after task" }, range: [tasks + 0.5, 0.5], ...ticks(tasks) },
       annotations: runs.length ? [] : [words(place ? "no run of this row is stored yet" : "choose a method above")],
     }, CONFIG);
   }

@@ -7,13 +7,13 @@
   const colour = (t) => COLOURS[t % COLOURS.length];
   const seenAt = (step) => Math.min(total, step * data.batch);
   const states = data.writers.map(() => ({ step: 0, slots: new Array(data.slots).fill(-1), changed: new Map() }));
-  let step = steps, timer = null, sheet = null;
+  let step = Math.round(0.55 * steps), timer = null, sheet = null;  // a moment at which the six differ most
 
   root.innerHTML = `
     <div class="bar">
       <button class="play" type="button">▶ Play</button>
       <button class="back" type="button" aria-label="one step back">‹</button>
-      <input class="step" type="range" min="0" max="${steps}" value="${steps}" aria-label="step of the stream">
+      <input class="step" type="range" min="0" max="${steps}" value="${step}" aria-label="step of the stream">
       <button class="on" type="button" aria-label="one step on">›</button>
       <label>show <select class="order"><option value="class">by class and task</option><option value="slot">slot by slot</option></select></label>
     </div>
@@ -37,8 +37,9 @@
     example that is still held.`;
 
   function moveTo(state, writer, target) {
+    if (target === state.step) return;
     if (target < state.step) { state.step = 0; state.slots.fill(-1); }
-    state.changed = new Map();
+    state.changed = new Map();  // slots written in the last step, with what they held before
     for (; state.step < target; state.step++) {
       const changes = writer.steps[state.step];
       const last = state.step === target - 1;
@@ -129,13 +130,10 @@
     const gone = [...state.changed.values()].filter((e) => e >= 0 && !held.includes(e));
     const known = new Set([...data.labels.slice(0, seen)].map((label, e) => `${task(e)}/${label}`));
     const spots = [];
-    let lost = 0, most = 0;
+    let lost = 0;
     for (let t = 0; t < data.tasks; t++)
-      for (let label = 0; label < 10; label++) {
-        const here = of(t, label).length;
-        most = Math.max(most, here);
-        if (!here && known.has(`${t}/${label}`)) lost++;
-      }
+      for (let label = 0; label < 10; label++)
+        if (known.has(`${t}/${label}`) && !of(t, label).length) lost++;
     if (byClass) drawClasses(); else drawSlots();
     strip(pen, top + rows * pitch + 8, 12, width, held);
     canvas.title = ""; canvas.onmousemove = (event) => {
@@ -146,7 +144,7 @@
     const age = held.length ? Math.round(held.reduce((sum, e) => sum + seen - 1 - e, 0) / held.length) : 0;
     panel.querySelector(".facts").innerHTML =
       `${held.length} of ${data.slots} slots · ${known.size - lost} of ${known.size} classes, ` +
-      `<b class="${lost ? "lost" : ""}">${lost} lost</b> · at most ${most} of a class · mean age ${age}`;
+      `<b class="${lost ? "lost" : ""}">${lost} lost</b> · mean age ${age}`;
     const switched = writer.switch !== null && step >= writer.switch;
     const badge = writer.switch === null ? "" : switched
       ? `<span class="switched">balanced since example ${seenAt(writer.switch)}</span>`
