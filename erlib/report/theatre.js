@@ -206,7 +206,7 @@
 
   play.onclick = () => {
     if (timer) return stop();
-    if (step === steps) step = 0;
+    if (step === steps) go(0);
     play.textContent = "❚❚ Pause";
     timer = setInterval(() => { go(step + 1); if (step === steps) stop(); }, 220);
   };
