@@ -9,11 +9,13 @@ import copy
 from itertools import cycle, islice
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
-from work import Work
+from work import FILL, Work, make_method
 
+from erlib.benchmarks.make import make_stream
 from erlib.benchmarks.streams import Stream, Task
+from erlib.config import RunConfig
 from erlib.methods import Method
 
 
@@ -31,7 +33,7 @@ class Bare:
         tasks = torch.full_like(self.y, task.id)
         self.slots = torch.empty(0, dtype=torch.int64)  # rows that may be replayed
         if method.memory is not None:
-            self.slots = len(x) + torch.tensor(method.memory._replayable)
+            self.slots = len(x) + torch.tensor(method.memory._replayable, dtype=torch.int64)
             x = torch.cat((x, method.memory.x))
             self.y, tasks = torch.cat((self.y, method.memory.y)), torch.cat((tasks, method.memory.t))
         self.x = stream.normalise(x)
@@ -113,21 +115,53 @@ class Bare:
         return work
 
 
-def evaluating(method: Method, stream: Stream, seen: int) -> Work:
-    """A bare pass over the preloaded test sets: evaluation mode, channels_last, the same batches, no folding."""
-    net, tests = copy.deepcopy(method.net).eval(), []
-    for task in stream.tasks[:seen]:
-        for x, y in task.test.batches(net.eval_batch):
-            layout = torch.channels_last if x.dim() == 4 else torch.contiguous_format
-            x = stream.normalise(x).contiguous(memory_format=layout)
-            tests.append((x, y, None if stream.shared_head else ~stream.heads()[task.id]))
+Test = tuple[Tensor, Tensor, Tensor | None]  # images, labels, units outside the task's head
 
-    @torch.no_grad()
+
+def preloaded(method: Method, stream: Stream, task: Task) -> list[Test]:
+    """A test set as batches of normalised floats, channels_last for images."""
+    outside = None if stream.shared_head else ~stream.heads()[task.id]
+    batches = []
+    for x, y in task.test.batches(method.net.eval_batch):
+        layout = torch.channels_last if x.dim() == 4 else torch.contiguous_format
+        batches.append((stream.normalise(x).contiguous(memory_format=layout), y, outside))
+    return batches
+
+
+@torch.no_grad()
+def hits(net: nn.Module, tests: list[Test]) -> Tensor:
+    """How many guesses are right, batch norm not folded."""
+    right = torch.zeros((), dtype=torch.int64)
+    for x, y, outside in tests:
+        logits = net(x) if outside is None else net(x).masked_fill(outside, -torch.inf)
+        right += (logits.argmax(1) == y).sum()
+    return right
+
+
+def evaluating(method: Method, stream: Stream, seen: int) -> Work:
+    """A bare pass over the preloaded test sets: evaluation mode, the same batches."""
+    net = copy.deepcopy(method.net).eval()
+    tests = [test for task in stream.tasks[:seen] for test in preloaded(method, stream, task)]
+
     def work() -> float:
-        hits = torch.zeros((), dtype=torch.int64)
-        for x, y, outside in tests:
-            logits = net(x) if outside is None else net(x).masked_fill(outside, -torch.inf)
-            hits += (logits.argmax(1) == y).sum()
+        hits(net, tests)
         return sum(len(y) for _, y, _ in tests) / 1000
 
     return work
+
+
+def run(config: RunConfig) -> None:
+    """A whole run: each task's steps, then all test sets seen; the memory is written once a task, at its end."""
+    stream = make_stream(config)
+    method = make_method(config, stream, None, torch.device("cpu"))
+    tests: list[list[Test]] = []
+    for task in stream.tasks:
+        lower = Bare(method, stream, task)
+        lower.learning(len(task.train) // config.batch_size)()
+        method.net.load_state_dict(lower.net.state_dict())
+        method.memory.write(*task.train.rows(slice(FILL)), task.id)
+        method.end_task(task.id)
+        tests.append(preloaded(method, stream, task))
+        lower.net.eval()
+        for test in tests:
+            hits(lower.net, test).item()

@@ -13,44 +13,60 @@ import time
 from pathlib import Path
 from typing import Any
 
-from plan import Job, jobs
+from plan import NOT_MEASURED, Job, jobs, repetitions
 from report import Row, rows, table
 from startup import start_up
 
+from erlib.bench import SPEED
 from erlib.errors import ErlibError
+from erlib.paper.timing import FILE as LEARNING_TIME
+from erlib.runfile import write_whole
 
 HERE = Path(__file__).resolve().parent
 
 
-def compare(sections: list[str], repeats: int, scale: str, cub_steps: int, avalanche: Path, out: Path) -> None:
-    """Measure the sections; those of an earlier measurement that are not measured now stay in the files."""
+def compare(sections: list[str], repeats: int, scale: str, cub_steps: int, avalanche: Path, out: Path) -> list[str]:
+    """Measure the sections, each written as it ends; returns what failed. Sections not asked for stay as they were."""
     machine = describe(avalanche)
-    pythons = {"erlib": sys.executable}
+    pythons = {"erlib": sys.executable, "bare": sys.executable}
     if machine["avalanche"]:
         pythons["avalanche"] = str(avalanche)
     else:
         print(f"Avalanche is not measured: {avalanche} is not a Python that has it; `make bench` makes one.")
+    failures = []
     for section in sections:
-        found = (
-            start_up(repeats)
-            if section == "startup"
-            else measured(jobs(section, repeats, scale, cub_steps), pythons, repeats)
-        )
+        start = time.perf_counter()
+        if section == "startup":
+            found = start_up(repeats)
+        else:
+            planned = jobs(section, repeats, scale, cub_steps)
+            failures += measured(planned, pythons, repetitions(section, repeats))
+            found = rows(planned)
         print("\n".join(table(section, found)), flush=True)
-        write(section, found, machine, out)
+        minutes = round((time.perf_counter() - start) / 60, 1)
+        write(section, found, {"minutes": minutes, "machine": machine}, out)
+    return failures
 
 
-def measured(planned: list[Job], pythons: dict[str, str], repeats: int) -> list[Row]:
-    """All jobs, one after the other, as often as asked for."""
+def measured(planned: list[Job], pythons: dict[str, str], repeats: int) -> list[str]:
+    """All jobs, one after the other, as often as asked for; one that fails is left out, the others go on."""
     present = [job for job in planned if job.side in pythons]
+    failures = []
     for repetition in range(repeats):
         for number, job in enumerate(present, start=1):
+            if job.note != NOT_MEASURED:
+                continue
             start = time.perf_counter()
-            job.results.append(measure(job, pythons[job.side]))
+            try:
+                job.results.append(measure(job, pythons[job.side]))
+            except ErlibError as error:
+                job.note, job.results = "failed", []
+                failures.append(str(error))
+                print(error, flush=True)
             name = " ".join(str(value) for value in job.labels.values() if value is not None)
             place = f"{job.section} {repetition + 1}/{repeats}, {number}/{len(present)}"
             print(f"{place}: {name}, {job.side}: {time.perf_counter() - start:.0f} s", flush=True)
-    return rows(planned)
+    return failures
 
 
 def measure(job: Job, python: str) -> dict[str, Any]:
@@ -86,14 +102,18 @@ def describe(avalanche: Path) -> dict[str, Any]:
     }
 
 
-def write(section: str, found: list[Row], machine: dict[str, Any], out: Path) -> None:
-    """timing.json holds Table 2's times, speed.json all else."""
+def write(section: str, found: list[Row], about: dict[str, Any], out: Path) -> None:
+    """Table 2's times go to learning_time.json, all else to speed.json; the file is replaced as a whole."""
     out.mkdir(parents=True, exist_ok=True)
-    path = out / ("timing.json" if section == "timing" else "speed.json")
-    content = json.loads(path.read_text()) if path.exists() else {}
-    content["machine"] = machine
-    content["rows" if section == "timing" else section] = found
-    if section != "timing":
-        content.setdefault("when", {})[section] = machine["when"]
-    path.write_text(json.dumps(content, indent=1) + "\n")
+    path = out / (LEARNING_TIME if section == "timing" else SPEED)
+    content = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if section == "timing":
+        content |= about
+        for row in found:
+            if "seconds" in row:
+                for name, value in (("steps", row["steps"]), ("seconds", row["seconds_repetitions"])):
+                    content.setdefault(name, {}).setdefault(row["benchmark"], {})[row["label"]] = value
+    else:
+        content[section] = about | {"rows": found}
+    write_whole(path, (json.dumps(content, indent=1) + "\n").encode())
     print(f"Written: {section} to {path}", flush=True)

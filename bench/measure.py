@@ -12,22 +12,24 @@ from typing import Any
 
 import bare
 import work
-from work import alternate, config, half, learning, prepare
+from work import alternate, clock, config, half, learning, prepare
 
 Numbers = dict[str, dict[str, float]]  # contender -> {"seconds", "ratio"}
-STEPS = {"permuted_mnist": 100, "split_cifar": 20}  # steps a block
-BLOCKS = {"permuted_mnist": 6, "split_cifar": 3}
+STEPS = {"permuted_mnist": 100, "split_cifar": 10}  # steps a block; a fifth of them for MER, which is dear
+BLOCKS = {"permuted_mnist": 6, "split_cifar": 2}
 SEEN = 4  # tasks of an evaluation
 GROWTH = {"samples per class": (1, 3, 10, 30, 100), "tasks seen": (2, 5, 10, 20), "classes": (20, 50, 100, 200)}
-SCALES = {  # of whole runs
-    "paper": {"permuted_mnist": {}, "split_cifar": {"tasks": 3}},
-    "small": {"permuted_mnist": {"tasks": 5}, "split_cifar": {"tasks": 2, "examples_per_task": 300}},
-}
+ENOUGH = {"samples per class": 1500}  # examples a task that fill the memory; else 200
 
 
-def steps(side: str, benchmark: str, method: str) -> Numbers:
-    """Seconds a step: the bare loop, and erlib or Avalanche beside it."""
-    wanted, blocks, count = config(benchmark, method, **_ring(method)), BLOCKS[benchmark], STEPS[benchmark]
+def steps(side: str, benchmark: str, methods: list[str]) -> dict[str, Numbers]:
+    """Seconds a step of each method: the bare loop, and erlib or Avalanche beside it."""
+    return {method: _steps(side, benchmark, method) for method in methods}
+
+
+def _steps(side: str, benchmark: str, method: str) -> Numbers:
+    wanted, blocks = config(benchmark, method, **_ring(method)), BLOCKS[benchmark]
+    count = STEPS[benchmark] // (5 if method == "mer" else 1)
     learner, stream = prepare(wanted, half(wanted))
     task = stream.tasks[half(wanted)]
     contenders = {"bare": bare.Bare(learner, stream, task).learning(count)}
@@ -56,14 +58,16 @@ def evaluation(side: str, benchmark: str) -> Numbers:
     return alternate(contenders, BLOCKS[benchmark])
 
 
-def run(side: str, benchmark: str, scale: str) -> Numbers:
+def run(side: str, benchmark: str, settings: dict[str, int]) -> Numbers:
     """A whole run of ER with the ring, evaluation included."""
-    wanted = _whole(benchmark, scale, 0)
+    wanted = config(benchmark, "er", memory="ring", **settings)
     work.images(benchmark)
     if side == "erlib":
         import erlib
 
         go = erlib.run
+    elif side == "bare":
+        go = bare.run
     else:
         import peer
 
@@ -73,30 +77,19 @@ def run(side: str, benchmark: str, scale: str) -> Numbers:
     return {side: {"seconds": time.perf_counter() - start}}
 
 
-def sweep(side: str, benchmark: str, scale: str, runs: int) -> Numbers:
-    """Several such runs: erlib's sweep on all cores, from nothing to stored results; Avalanche one after the other."""
-    configs = [_whole(benchmark, scale, seed) for seed in range(runs)]
-    if side == "avalanche":
-        import peer
+def sweep(benchmark: str, settings: dict[str, int], runs: int) -> Numbers:
+    """Seconds a run of erlib's sweep on all cores, from nothing to stored results, the start of processes included."""
+    from erlib.sweep import sweep as train_all
+    from erlib.workers import cores
 
-        work.images(benchmark)
-        start = time.perf_counter()
-        for wanted in configs:
-            peer.run(wanted)
-    else:
-        from erlib.sweep import sweep as train_all
-        from erlib.workers import cores
-
-        start = time.perf_counter()
-        spawn = multiprocessing.get_context("spawn")
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            ProcessPoolExecutor(cores(), spawn, work.use_random_images) as pool,
-        ):
-            report = train_all(configs, folder, executor=pool, progress=False)
-        if len(report.done) != runs:
-            sys.exit(str(report))
-    return {side: {"seconds": (time.perf_counter() - start) / runs}}
+    configs = [config(benchmark, "er", memory="ring", seed=seed, **settings) for seed in range(runs)]
+    spawn = multiprocessing.get_context("spawn")
+    start = time.perf_counter()
+    with tempfile.TemporaryDirectory() as folder, ProcessPoolExecutor(cores(), spawn, work.use_random_images) as pool:
+        report = train_all(configs, folder, executor=pool, progress=False)
+    if len(report.done) != runs:
+        sys.exit(str(report))
+    return {"erlib": {"seconds": (time.perf_counter() - start) / runs}}
 
 
 def growth(writer: str) -> dict[str, Numbers]:
@@ -108,31 +101,26 @@ def growth(writer: str) -> dict[str, Numbers]:
             tasks = value // 10 if axis == "classes" else 20
             size = value if axis == "samples per class" else 1
             seen = value if axis == "tasks seen" else tasks
-            options = {"memory": writer, "samples_per_class": size, "tasks": tasks, "examples_per_task": 1500}
-            method, stream = prepare(config("permuted_mnist", "er", **options), seen - 1, current=True)
-            contenders[str(value)] = learning(method, stream.tasks[seen - 1], 50)
-        numbers[axis] = alternate(contenders, 8)
+            options = {"samples_per_class": size, "tasks": tasks, "examples_per_task": ENOUGH.get(axis, 200)}
+            wanted = config("permuted_mnist", "er", memory=writer, **options)
+            method, stream = prepare(wanted, seen - 1, current=True)
+            contenders[str(value)] = learning(method, stream.tasks[seen - 1], 30)
+        numbers[axis] = alternate(contenders, 12)
     return numbers
 
 
-def timing(benchmark: str, method: str, steps: int, blocks: int, **settings: Any) -> Numbers:
-    """Table 2: a method's steps beside finetune's, in the middle of the stream."""
+def timing(benchmark: str, rows: list[dict[str, Any]], rounds: int) -> dict[str, list[float]]:
+    """Table 2: seconds a step of each row in the middle of the stream, one for each round."""
     contenders = {}
-    for name, wanted in (
-        ("finetune", config(benchmark, "finetune")),
-        ("method", config(benchmark, method, **settings)),
-    ):
+    for row in rows:
+        wanted = config(benchmark, row["method"], **row["settings"])
         learner, stream = prepare(wanted, half(wanted))
-        contenders[name] = learning(learner, stream.tasks[half(wanted)], steps)
-    return alternate(contenders, blocks)
+        contenders[row["label"]] = learning(learner, stream.tasks[half(wanted)], row["steps"])
+    return clock(contenders, rounds)
 
 
 def _ring(method: str) -> dict[str, str]:
     return {"memory": "ring"} if method == "er" else {}
-
-
-def _whole(benchmark: str, scale: str, seed: int) -> Any:
-    return config(benchmark, "er", memory="ring", seed=seed, **SCALES[scale][benchmark])
 
 
 KINDS = {job.__name__: job for job in (steps, evaluation, run, sweep, growth, timing)}

@@ -26,6 +26,7 @@ SHAPES = {
     "split_cifar": ((32, 32, 3), 100, 50_000, 10_000),
     "split_cub": ((224, 224, 3), 200, 1_200, 200),
 }
+FILL = 100  # examples a write when a memory is made ready: quicker than mini-batches
 Work = Callable[[], float]  # does a block of work, returns how many units (steps, thousands of images) it was
 
 
@@ -67,7 +68,7 @@ def prepare(config: RunConfig, completed: int, *, current: bool = False) -> tupl
     method = make_method(config, stream, None, torch.device("cpu"))
     for task in stream.tasks[: completed + current]:
         if method.memory is not None:
-            for x, y in task.train.batches(config.batch_size):
+            for x, y in task.train.batches(FILL):
                 method.memory.write(x, y, task.id, torch.randn(len(y), method.net.fc.in_features))
         elif config.method == "ewc" and task.id == completed - 1:
             for x, y in itertools.islice(task.train.batches(config.batch_size), config.fisher_every):
@@ -100,15 +101,21 @@ def endless(task: Task, size: int) -> Iterator[Batch]:
         yield from task.train.batches(size)
 
 
-def alternate(contenders: dict[str, Work], blocks: int) -> dict[str, dict[str, float]]:
-    """Seconds a unit of each, block about, and the ratio to the first: medians over the blocks, one warm-up apart."""
+def clock(contenders: dict[str, Work], rounds: int) -> dict[str, list[float]]:
+    """Seconds a unit of each contender, one for each round; all take their turn in every round, a first one apart."""
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
-    for block in range(blocks + 1):
+    for number in range(rounds + 1):
         for name, work in contenders.items():
             start = time.perf_counter()
             units = work()
-            if block:
+            if number:
                 seconds[name].append((time.perf_counter() - start) / units)
+    return seconds
+
+
+def alternate(contenders: dict[str, Work], blocks: int) -> dict[str, dict[str, float]]:
+    """Seconds a unit of each, block about, and the ratio to the first: medians over the blocks."""
+    seconds = clock(contenders, blocks)
     first = next(iter(seconds.values()))
     return {
         name: {

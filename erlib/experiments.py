@@ -15,6 +15,7 @@ from erlib.config import BENCHMARKS, TABLE_8, RunConfig, paper_config
 from erlib.errors import ErlibError
 from erlib.rows import (
     AGEM_10,
+    AGEM_256,
     ER_FULL_RING,
     ER_HYBRID,
     ER_KMEANS_LITERAL,
@@ -22,12 +23,14 @@ from erlib.rows import (
     ER_RESERVOIR,
     ER_RING,
     ER_RING_CURRENT,
+    EWC,
     FINETUNE,
     MAIN_ROWS,
     MEMORY_ONLY,
     MEMORY_RESTART,
     MER_RUNNING,
     MER_SINGLE,
+    MULTITASK,
     ROTATION_ROWS,
     SELECTION_ROWS,
     WRITER_ROWS,
@@ -123,6 +126,14 @@ def _beyond_mnist(scale: str) -> Iterator[Cell]:
     return _grid("permuted_mnist", rows, sizes("permuted_mnist", scale))
 
 
+def _levers_mnist(scale: str) -> Iterator[Cell]:
+    """What the paper leaves open on Permuted MNIST, one at a time: PyTorch's initial weights, a stream of 17 tasks."""
+    rows = (FINETUNE, EWC, AGEM_256, MER_SINGLE, ER_RING, ER_RESERVOIR, MULTITASK)
+    smallest, *_, largest = sizes("permuted_mnist", scale)
+    for lever in ({"init": "pytorch"}, {"tasks": 17}):
+        yield from _grid("permuted_mnist", rows, (smallest, largest), **lever)
+
+
 def _lr_swap(scale: str) -> Iterator[Cell]:
     """Reservoir and ring each with the learning rate that Tab. 8 gives the other."""
     paper = TABLE_8["split_cifar"]
@@ -148,6 +159,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     ),
     "tab8": Experiment("Learning rates on the CV stream", 3, _selection),
     "beyond_mnist": Experiment("Permuted MNIST beyond the paper", 10, _beyond_mnist),
+    "levers_mnist": Experiment("Permuted MNIST: other initial weights, 17 tasks", 5, _levers_mnist),
     "rotation_sweep": Experiment(
         "Rotation by 0 to 180 degrees", 5, _rotation((FINETUNE, ER_RING), range(0, 190, 10), (1000,))
     ),

@@ -16,7 +16,7 @@ _CELL_KEYS = ("tags", "mystnb", "editable", "raw_mimetype")  # of a cell's metad
 _BOOK_KEYS = ("mystnb", "title", "jupytext")  # the same of the notebook
 _WIDGET = "application/vnd.jupyter.widget-view+json"  # dead without a kernel, and its ids are random
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-_CELL_FILE = re.compile(r"\S*ipykernel_\d+/\d+\.py")
+_CELL_FILE = re.compile(r"(?<!\S)\S*ipykernel_\d+/\d+\.py")  # from a word's beginning: pages hold words of a megabyte
 _ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 

@@ -14,6 +14,8 @@ import torch
 
 from erlib import bench
 from erlib.errors import ErlibError
+from erlib.paper.timing import learning_times, ratios
+from erlib.rows import MAIN_ROWS
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "bench"))
@@ -98,56 +100,109 @@ def test_alternating_gives_seconds_and_the_ratio_to_the_first() -> None:
     assert numbers["erlib"]["seconds"] > 0
 
 
+def made_up(job: plan.Job, python: str) -> dict:
+    """A measurement of the right form; the n-th repetition takes n seconds, Avalanche ten times as long."""
+    one = {"seconds": (1.0 + len(job.results)) * (10 if job.side == "avalanche" else 1), "ratio": 2.0}
+    numbers = dict.fromkeys(["bare", job.side], one)
+    if job.section == "runs":
+        numbers = {job.side: {"seconds": one["seconds"]}}
+    elif job.section == "steps":
+        numbers = dict.fromkeys(job.order["methods"], numbers)
+    elif job.section == "growth":
+        numbers = {"classes": {"20": one, "50": one}}
+    elif job.section == "timing":
+        numbers = {row["label"]: [2.0, 4.0] for row in job.order["rows"]}
+    return {"numbers": numbers, "megabytes": 100.0}
+
+
 def test_every_section_writes_flat_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With measurements made up, the files have their schema, and a second call keeps what it does not measure."""
-
-    def made_up(job: plan.Job, python: str) -> dict:
-        one = {"seconds": 1.0 + len(job.results), "ratio": 2.0}
-        contenders = {"runs": [job.side], "timing": ["finetune", "method"]}.get(job.section, ["bare", job.side])
-        numbers = dict.fromkeys(contenders, one)
-        if job.section == "growth":
-            numbers = {"classes": {"20": one, "50": one}}
-        return {"numbers": numbers, "megabytes": 100.0}
-
     monkeypatch.setattr(compare, "measure", made_up)
     missing = tmp_path / "no" / "python"
     compare.compare(["steps", "evaluation", "growth", "timing"], 3, "small", 6, missing, tmp_path)
-    compare.compare(["runs"], 3, "small", 6, missing, tmp_path)
+    assert compare.compare(["runs"], 3, "small", 6, missing, tmp_path) == []
     speed = json.loads((tmp_path / "speed.json").read_text())
-    assert set(speed) == {"machine", "when", "steps", "evaluation", "growth", "runs"}
-    assert speed["machine"]["avalanche"] is None
-    for section in speed["when"]:
-        for row in speed[section]:
+    assert set(speed) == {"steps", "evaluation", "growth", "runs"}
+    for section in speed.values():
+        assert section["machine"]["avalanche"] is None
+        for row in section["rows"]:
             assert not any(isinstance(value, dict) for value in row.values())
             assert (row.get("side") == "avalanche") == (row.get("note") == "not measured")
             if "note" not in row:
                 assert (row["seconds_low"], row["seconds"], row["seconds_high"]) == (1.5, 2.0, 2.5)
                 assert len(row["seconds_repetitions"]) == 3
-    assert {row["ratio"] for row in speed["runs"] if row["side"] == "erlib"} == {1.0}
-    timing = json.loads((tmp_path / "timing.json").read_text())
-    assert set(timing) == {"machine", "rows"}
-    labels = {"Finetune", "EWC", "A-GEM(10)", "A-GEM(256)", "MER(single)", "MER(batch)", "ER-Ring"}
-    for benchmark in ("split_cifar", "split_cub"):
-        assert {row["label"] for row in timing["rows"] if row["benchmark"] == benchmark} == labels
-    assert {"method", "memory", "seconds_per_step", "ratio", "spread", "repeats"} <= set(timing["rows"][0])
+    assert {row["ratio"] for row in speed["runs"]["rows"] if row["side"] != "avalanche"} == {1.0}
+    assert all(row["megabytes"] == 100 for row in speed["runs"]["rows"] if row["side"] != "avalanche")
+    times = learning_times(tmp_path)
+    assert set(times) == {"split_cifar", "split_cub"}
+    for rows in times.values():
+        assert rows == {row.label: [2.0, 4.0] for row in MAIN_ROWS}
+    assert ratios(times, "split_cub", "ER-Ring", "Finetune") == [1.0, 1.0]
 
 
-def test_avalanche_and_erlib_take_turns() -> None:
-    for section in ("steps", "evaluation", "runs"):
+def test_a_failure_costs_its_own_rows_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def breaks(job: plan.Job, python: str) -> dict:
+        if (job.side, job.labels["benchmark"]) == ("bare", "split_cifar") and job.results:
+            raise ErlibError("it broke")
+        return made_up(job, python)
+
+    monkeypatch.setattr(compare, "measure", breaks)
+    monkeypatch.setattr(compare, "describe", lambda avalanche: {"avalanche": "0.6"})
+    assert compare.compare(["runs"], 3, "paper", 6, tmp_path, tmp_path) == ["it broke"]
+    found = json.loads((tmp_path / "speed.json").read_text())["runs"]["rows"]
+    assert [row["benchmark"] + " " + row["side"] for row in found if row.get("note") == "failed"] == [
+        "split_cifar bare"
+    ]
+    alone, swept = (row for row in found if (row["benchmark"], row["side"]) == ("permuted_mnist", "avalanche"))
+    assert alone["ratio"] == swept["ratio"] == 10  # Avalanche has no sweep
+    assert (alone["what"], swept["what"], swept["runs"]) == ("run", "sweep", plan.RUNS["permuted_mnist"])
+    assert not any("ratio" in row for row in found if row["benchmark"] == "split_cifar")
+
+
+def test_a_cut_run_keeps_the_proportion_of_steps_to_evaluation() -> None:
+    def evaluated(tasks: int) -> int:  # test sets in a run
+        return tasks * (tasks + 1) // 2
+
+    whole, cut = plan.cut("split_cifar", None), plan.cut("split_cifar", 3)
+    shares = [run["tasks"] * run["examples_per_task"] / evaluated(run["tasks"]) for run in (whole, cut)]
+    assert shares[1] == pytest.approx(shares[0], rel=0.02)
+    assert cut["tasks"] < whole["tasks"]
+
+
+@pytest.mark.parametrize("benchmark", ["permuted_mnist", "split_cifar"])
+def test_a_bare_run_learns_and_evaluates_as_erlibs_does(benchmark: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = {"tasks": 3, "examples_per_task": 20, "source": "mnist-5k" if benchmark == "permuted_mnist" else "cifar100"}
+    stacks: list[int] = []
+    evaluated: list[int] = []
+    er, hits = bare.Bare.er, bare.hits
+    monkeypatch.setattr(bare.Bare, "er", lambda s, new, past: stacks.append(len(new) + len(past)) or er(s, new, past))
+    monkeypatch.setattr(bare, "hits", lambda net, tests: evaluated.append(net.training) or hits(net, tests))
+    bare.run(work.config(benchmark, "er", memory="ring", **sizes))
+    assert stacks[:2] == [10, 10]
+    assert len(stacks) == 6
+    assert all(size > 10 for size in stacks[2:])
+    assert evaluated == [False] * 6
+
+
+def test_the_sides_take_turns() -> None:
+    for section in ("steps", "evaluation"):
         sides = [job.side for job in plan.jobs(section, 3, "small", 6)]
-        assert sides == ["erlib", "avalanche"] * (len(sides) // 2)
+        assert sides == ["erlib", "avalanche"] * 2
+    assert [job.side for job in plan.jobs("runs", 3, "small", 6)][:3] == ["bare", "erlib", "avalanche"]
     assert "not measured" in "\n".join(report.table("steps", report.rows(plan.jobs("steps", 3, "small", 6))))
+    assert [plan.repetitions(section, 5) for section in ("steps", "runs", "timing")] == [5, 3, 1]
 
 
 def test_one_measurement_in_a_fresh_process() -> None:
-    job = plan.Job("timing", "erlib", {}, {"kind": "timing", "benchmark": "permuted_mnist", "method": "finetune"})
-    job.order |= {"steps": 2, "blocks": 1}
-    result = compare.measure(job, sys.executable)
-    assert set(result["numbers"]) == {"finetune", "method"}
+    row = {"label": "Finetune", "method": "finetune", "steps": 2, "settings": {}}
+    order = {"kind": "timing", "benchmark": "permuted_mnist", "rows": [row], "rounds": 2}
+    result = compare.measure(plan.Job("timing", "erlib", {}, order), sys.executable)
+    assert list(result["numbers"]) == ["Finetune"]
+    assert len(result["numbers"]["Finetune"]) == 2
     assert result["megabytes"] > 0
-    job.order["method"] = "none"
+    row["method"] = "none"
     with pytest.raises(ErlibError, match="unknown method 'none'"):
-        compare.measure(job, sys.executable)
+        compare.measure(plan.Job("timing", "erlib", {}, order), sys.executable)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,15 @@ def test_links_lead_somewhere(html: Path, page: str):
     assert broken == []
 
 
+def test_a_figure_opens_alone(html: Path, tab: Any):
+    tab.wrong.clear()
+    tab.goto((html / "pages" / "fig1_memory_size.html").as_uri())
+    tab.click(".cell_output a.erlib-figure")
+    tab.wait_for_url("**/*.svg")
+    assert tab.evaluate("document.documentElement.tagName") == "svg"
+    assert tab.wrong == []
+
+
 def test_search_finds_a_page_without_a_network(html: Path, tab: Any):
     tab.wrong.clear()
     tab.goto((html / "search.html").as_uri() + "?q=reservoir")

@@ -91,6 +91,7 @@ def test_the_variants() -> None:
     assert {run.mer_bn for run in configs("mer_bn")} == {"running"}
     assert {(run.memory, run.lr) for run in configs("lr_swap")} == {("reservoir", 0.03), ("ring", 0.1)}
     assert len(configs("beyond_mnist", seeds=1)) == 5 * 4
+    assert {(run.init, run.tasks) for run in configs("levers_mnist")} == {("pytorch", 20), ("paper", 17)}
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -7,7 +7,7 @@ from erlib.report.choice import agreement, choices
 from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
 from erlib.report.explore import Explorer, explorer
 from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
-from erlib.report.levers import beyond, levers
+from erlib.report.levers import beyond, differing, levers
 from erlib.report.memory_size import memory_size
 from erlib.report.missing import missing
 from erlib.report.own import beside_the_paper
@@ -15,10 +15,12 @@ from erlib.report.page import PAGES, Page, Series, open_page
 from erlib.report.quickstart import live_curves, memory_pictures, quick_configs, train_live
 from erlib.report.rotation import rotation_curves, rotation_strength, rotation_sweep
 from erlib.report.shown import Note, Table
+from erlib.report.speed import aims, how, speed
+from erlib.report.speed_figures import growth, speed_ratios
 from erlib.report.stream import along_stream, hybrid_switch
 from erlib.report.style import Plot, look
 from erlib.report.theatre import STREAMS, balance, record, theatre
-from erlib.report.timing import learning_table, ordering, speed, time_bars
+from erlib.report.timing import learning_table, ordering, rounds, time_bars
 
 __all__ = [
     "PAGES",
@@ -30,6 +32,7 @@ __all__ = [
     "Series",
     "Table",
     "agreement",
+    "aims",
     "along_stream",
     "balance",
     "beside_the_paper",
@@ -40,8 +43,11 @@ __all__ = [
     "claim_table",
     "comparison",
     "counts",
+    "differing",
     "evidence_table",
     "explorer",
+    "growth",
+    "how",
     "hybrid_switch",
     "intervals",
     "learning_table",
@@ -60,7 +66,9 @@ __all__ = [
     "rotation_strength",
     "rotation_sweep",
     "rotation_table",
+    "rounds",
     "speed",
+    "speed_ratios",
     "theatre",
     "time_bars",
     "to_latex",

@@ -71,6 +71,7 @@ def rotation_table(page: Page) -> Table:
 def counts(page: Page) -> Note:
     """How many printed numbers came out in which way."""
     words = lines(page).verdict
+    words = words[words != YOURS]
     order = (QUICK, *verdict.WORDS)
     parts = [f"{word} {(words == word).sum()}" for word in order if (words == word).any()]
     readings = "Where we have two readings of a row (A-GEM, MER), each counts."
@@ -92,9 +93,18 @@ def cell_text(line: pandas.Series) -> str:
     if pandas.isna(line.ours):
         return f"–\n{paper}\n{line.verdict}"
     ours = f"{line.ours:.{digits}f}{_spread(line.ours_std, digits)} (n = {line.n})"
-    distance = f"{round(line.difference, digits) + 0.0:+.{digits}f}".replace("-", "−")  # + 0.0: no −0.0
+    distance = signed(line.difference, digits)
     word = "" if line.verdict == verdict.DISTANCE_ONLY else f" · {line.verdict}"
     return f"{ours}\n{paper}\n{distance}{word}"
+
+
+def signed(value: float, digits: int) -> str:
+    """A difference with its sign.
+
+    >>> signed(-0.04, 1), signed(-1.25, 1)
+    ('+0.0', '−1.2')
+    """
+    return f"{round(value, digits) + 0.0:+.{digits}f}".replace("-", "−")  # + 0.0: no −0.0
 
 
 def _grid(

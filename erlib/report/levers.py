@@ -11,11 +11,14 @@ import pandas
 
 from erlib import runfile
 from erlib.config import RunConfig
+from erlib.paper import verdict
+from erlib.report.comparison import lines, signed
 from erlib.report.numbers import mean_and_half
 from erlib.report.page import Page, Series
 from erlib.report.shown import Note, Table
 from erlib.result import RunResult
 
+Lever = tuple[str, int, str]  # row, samples per class (0: no memory), what changed
 _SAME = ("benchmark", "stream", "method", "memory", "samples_per_class")
 
 
@@ -33,26 +36,62 @@ def beyond(page: Page, experiment: str) -> Table:
 
 def levers(page: Page) -> Table | Note:
     """Every stored run of the benchmark whose settings differ from a row's own: what changed, and what it did."""
-    base = [place for place in page.series() if place.n]
-    known = {result.run_id for place in base for result in place.results}
-    groups: dict[tuple[str, int, str], list[tuple[RunResult, RunResult]]] = {}
-    for result in _others(page, known):
-        place = _nearest(result.config, base)
-        twin = next((run for run in place.results if run.config.seed == result.config.seed), None) if place else None
-        if twin is not None:
-            key = (place.label, result.config.samples_per_class or 0, changed(result.config, twin.config))
-            groups.setdefault(key, []).append((result, twin))
-    if not groups:
+    tried = _tried(page)
+    if not tried:
         return Note("No run with another setting is stored for this benchmark yet.")
-    rows = [_line(*key, pairs) for key, pairs in sorted(groups.items(), key=lambda group: group[0])]
+    rows = [_line(*key, pairs) for key, pairs in sorted(tried.items(), key=lambda group: group[0])]
     caption = "Levers tried, each against the same row and seeds with the settings of this page"
     return Table(pandas.DataFrame(rows).set_index("row"), f"{page.name}-levers", f"{caption}. A_T in percent.")
+
+
+def differing(page: Page) -> Table | Note:
+    """Every cell that differs from the paper: by how much, and how much of that each lever tried there takes away."""
+    frame = lines(page)
+    frame = frame[frame.verdict == verdict.DIFFERS]
+    if frame.empty:
+        return Note("No cell of this page differs from the paper in the sense of the rule.")
+    tried = _tried(page)
+    rows = [_explained(line, tried) for _, line in frame.iterrows()]
+    caption = "Cells that differ: ours minus the paper's, and what each lever, on the same seeds, leaves of it"
+    return Table(pandas.DataFrame(rows).set_index("cell"), f"{page.name}-differing", f"{caption}. A_T in percent.")
 
 
 def changed(config: RunConfig, base: RunConfig) -> str:
     """The settings in which a config differs, in words: "init: paper → pytorch"."""
     ours, theirs = dataclasses.asdict(config), dataclasses.asdict(base)
     return ", ".join(f"{name}: {theirs[name]} → {ours[name]}" for name in ours if ours[name] != theirs[name])
+
+
+def _tried(page: Page) -> dict[Lever, list[tuple[RunResult, RunResult]]]:
+    """Runs with a lever, each beside the row's own run of the same seed."""
+    base = [place for place in page.series() if place.n]
+    known = {result.run_id for place in base for result in place.results}
+    tried: dict[Lever, list[tuple[RunResult, RunResult]]] = {}
+    for result in _others(page, known):
+        place = _nearest(result.config, base)
+        twin = next((run for run in place.results if run.config.seed == result.config.seed), None) if place else None
+        if twin is not None:
+            key = (place.label, result.config.samples_per_class or 0, changed(result.config, twin.config))
+            tried.setdefault(key, []).append((result, twin))
+    return tried
+
+
+def _explained(line: pandas.Series, tried: dict[Lever, list[tuple[RunResult, RunResult]]]) -> dict[str, str]:
+    size = 0 if pandas.isna(line["size"]) else line["size"]
+    digits = 1 if line.metric == "accuracy" else 3
+    value = (lambda run: 100 * run.average_accuracy) if line.metric == "accuracy" else (lambda run: run.forgetting)
+    effects = []
+    for (label, at, lever), pairs in sorted(tried.items(), key=lambda group: group[0]):
+        if (label, at) == (line["row"], size):
+            shift = statistics.fmean(value(a) - value(b) for a, b in pairs)
+            left = signed(line.difference + shift, digits)
+            effects.append(f"{lever}: {signed(shift, digits)}, leaves {left} (n = {len(pairs)})")
+    words = [line["row"], f"{size} per class" if size else "", "A_T" if line.metric == "accuracy" else "F_T"]
+    return {
+        "cell": ", ".join(filter(None, words)),
+        "distance": signed(line.difference, digits),
+        "levers": "\n".join(effects) or "none tried in this cell",
+    }
 
 
 def _others(page: Page, known: set[str]) -> Iterable[RunResult]:

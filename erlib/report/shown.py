@@ -22,6 +22,8 @@ COLOURS = {
     "yours": ("#e3d9f6", "#2b1a4d"),
     "holds": ("#c6e2f5", "#0b2d45"),
     "does not hold": ("#f9c9a3", "#4a1e00"),
+    "met": ("#c6e2f5", "#0b2d45"),
+    "not met": ("#f9c9a3", "#4a1e00"),
     "not enough runs": ("#ececec", "#333333"),
 }
 _CSS = [

@@ -1,41 +1,26 @@
-"""Tab. 2 and the page on speed: what was measured apart from the runs, beside the paper's ratios."""
+"""Tab. 2: learning time as a multiple of finetune's, measured apart from the runs, beside the paper's ratios."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pandas
 
+from erlib.bench import COMMAND
 from erlib.config import BENCHMARKS
-from erlib.errors import ErlibError
 from erlib.paper.compare import table
 from erlib.paper.numbers import published
+from erlib.paper.timing import read
 from erlib.report.page import Page
 from erlib.report.shown import Note, Table
 from erlib.report.style import Plot, canvas, legend_below, line_handle, look, paper_handle, styled
-from erlib.rows import MAIN_ROWS
+from erlib.store import Store
 
-MEASURED = Path("bench") / "results"
-HOW = "python -m erlib bench"
+HOW = f"{COMMAND} --only timing"
 
 
 def learning_time(page: Page) -> pandas.DataFrame:
-    """Time of a step as a ratio to finetune: one line a row and benchmark, the paper's and ours.
-
-    Ours is `learning_time.json` beside the runs, or else `bench/results/timing.json`.
-    """
-    frame = table("tab2", page.store)[["row", "benchmark", "paper", "ours", "ours_std"]]
-    frame = frame.rename(columns={"ours_std": "spread"})
-    file = measured(page, "timing")
-    if frame.ours.isna().all() and file is not None:
-        ours = {(_label(line), line["benchmark"]): line for line in file["rows"]}
-        for index, line in frame.iterrows():
-            found = ours.get((line["row"], line.benchmark))
-            if found is not None:
-                frame.loc[index, ["ours", "spread"]] = found["ratio"], found.get("spread")
-    return frame
+    """Time of a step as a ratio to finetune: one line a row and benchmark, the paper's and ours."""
+    frame = table("tab2", _store(page))[["row", "benchmark", "paper", "ours", "ours_std"]]
+    return frame.rename(columns={"ours_std": "spread"})
 
 
 def learning_table(page: Page) -> Table:
@@ -50,7 +35,7 @@ def learning_table(page: Page) -> Table:
         for row in rows
     ]
     shown = pandas.DataFrame(text, index=rows, columns=pandas.MultiIndex.from_tuples(columns))
-    caption = "Learning time as a multiple of finetune's. Ours: ± the standard deviation over repeats, where known."
+    caption = "Learning time as a multiple of finetune's. Ours: mean of the rounds ± their standard deviation."
     return Table(shown, page.name, caption, frame=frame)
 
 
@@ -97,29 +82,24 @@ def time_bars(page: Page) -> Plot:
     return Plot(figure, page.name)
 
 
-def speed(page: Page) -> Table | Note:
-    """The measurements beside a bare PyTorch loop and other libraries."""
-    file = measured(page, "speed")
-    if file is None:
-        path = (MEASURED / "speed.json").as_posix()
-        return Note(f"Not measured yet: `{HOW}` writes `{path}`, which this page shows.")
-    frame = pandas.DataFrame(file["rows"])
-    shown = frame.map(lambda value: f"{value:.3g}" if isinstance(value, float) else str(value))
-    shown = shown.set_index(shown.columns[0])
-    return Table(shown, page.name, f"Measured on: {file.get('machine', 'not said')}.", frame=frame)
-
-
-def measured(page: Page, name: str) -> dict[str, Any] | None:
-    """A file of measurements, or None if nothing was measured yet."""
-    path = page.project / MEASURED / f"{name}.json"
-    if not path.is_file():
-        return None
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        content["rows"] = list(content["rows"])
-    except (ValueError, TypeError, KeyError) as error:
-        raise ErlibError(f"{MEASURED / name}.json holds no measurements; delete it and measure again.") from error
-    return content
+def rounds(page: Page) -> Note:
+    """Where, when and on how many steps the times were measured."""
+    content = read(_store(page).root)
+    if not content:
+        return Note(f"Not measured yet: `{HOW}` writes `results/learning_time.json`, which this page shows.")
+    sentences = []
+    for benchmark, rows in content["steps"].items():
+        counts = {len(content["seconds"][benchmark][row]) for row in rows}
+        most = max(rows.values())
+        fewer = [f"{row} {steps}" for row, steps in rows.items() if steps < most]
+        words = f"{BENCHMARKS[benchmark].title}: {min(counts)} rounds of {most} steps a row"
+        sentences.append(f"{words} ({', '.join(fewer)})." if fewer else f"{words}.")
+    machine = content["machine"]
+    where = f"Measured on {machine['cpu']}, one thread, PyTorch {machine['torch']}, {machine['when'][:10]}"
+    sentences.append(
+        f"{where}; {machine['load']} processes were busy beforehand. Images are random, of the real shapes."
+    )
+    return Note(*sentences)
 
 
 def paper_ratios() -> dict[str, float]:
@@ -128,10 +108,9 @@ def paper_ratios() -> dict[str, float]:
     return (seconds / seconds["finetune"]).round(2).to_dict()
 
 
-def _label(line: dict[str, Any]) -> str:
-    """The row of a measurement: its label, or the first row of its method."""
-    labels = {row.method: row.label for row in reversed(MAIN_ROWS)}
-    return line.get("row") or labels.get(line["method"], line["method"])
+def _store(page: Page) -> Store:
+    """The results that the page was given: times are not measured again at quick scale."""
+    return Store(page.settings["results"])
 
 
 def _ratio(line: pandas.Series, side: str) -> str:

@@ -10,8 +10,10 @@ import pytest
 
 from erlib import report
 from erlib.config import paper_config
+from erlib.paper.timing import FILE
 from erlib.report import timing
 from erlib.report.shown import Note
+from erlib.result import RunResult
 from erlib.store import Store
 from tests.report.conftest import made_up
 
@@ -75,6 +77,23 @@ def test_a_lever_is_found_by_what_it_changes(opened: Any, tmp_path: Path, empty_
     assert isinstance(report.levers(opened("tab3", results=str(empty_store))), Note)
 
 
+def test_a_differing_cell_shows_what_each_lever_leaves_of_it(opened: Any, tmp_path: Path, empty_store: Path) -> None:
+    store = Store(tmp_path)
+    for init, level in (("paper", 0.435), ("pytorch", 0.505)):
+        for seed in range(5):
+            config = paper_config("permuted_mnist", "finetune", seed=seed, init=init)
+            store.put(RunResult(config=config, accuracy=_level(level + seed / 10_000), seconds={"train": 1.0}))
+    shown = report.differing(opened("tab3", results=str(tmp_path))).shown
+    line = shown.loc["Finetune, A_T"]
+    assert line["distance"] == "−10.0"  # the paper prints 53.5
+    assert line["levers"] == "init: paper → pytorch: +7.0, leaves −3.0 (n = 5)"
+    assert "No cell" in repr(report.differing(opened("tab3", results=str(empty_store))))
+
+
+def _level(accuracy: float) -> list[list[float | None]]:
+    return [[accuracy if j <= i else None for j in range(20)] for i in range(20)]
+
+
 def test_the_best_and_the_papers_learning_rate_are_marked(opened: Any, tmp_path: Path) -> None:
     page = opened("tab8", results=str(tmp_path), methods=["Finetune"], benchmarks=["permuted_mnist"], seeds=1)
     assert report.choices(page, "permuted_mnist").shown.loc["Finetune", "lr 0.1"] == "not run ◆"
@@ -87,23 +106,19 @@ def test_the_best_and_the_papers_learning_rate_are_marked(opened: Any, tmp_path:
     assert isinstance(report.choices(page, "split_cub"), Note)
 
 
-def test_learning_time_shows_the_papers_ratios(opened: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_learning_time_shows_the_papers_ratios(opened: Any, tmp_path: Path) -> None:
     assert timing.paper_ratios() == {"finetune": 1.0, "ewc": 1.83, "a-gem": 2.64, "mer": 8.68, "er-ringbuffer": 1.33}
-    (tmp_path / "_config.yml").touch()
-    monkeypatch.chdir(tmp_path)
-    page = opened("tab2", results=str(tmp_path / "results"))
+    page = opened("tab2", results=str(tmp_path))
     assert "not measured yet" in repr(report.ordering(page))
-    assert "not measured yet" in repr(report.speed(page)).lower()
-    rows = [("finetune", 1.0), ("ewc", 1.4), ("er", 1.9), ("agem", 2.2), ("mer", 4.0)]
-    measured = [{"method": m, "benchmark": "split_cifar", "ratio": r, "spread": 0.1} for m, r in rows]
-    (tmp_path / "bench" / "results").mkdir(parents=True)
-    (tmp_path / "bench" / "results" / "timing.json").write_text(json.dumps({"machine": "m", "rows": measured}))
-    (tmp_path / "bench" / "results" / "speed.json").write_text(
-        json.dumps({"machine": "m", "rows": [{"a": 1, "b": 2.0}]})
-    )
-    assert report.learning_table(page).shown.loc["ER-Ring", ("Split CIFAR", "ours")] == "1.90 ± 0.10"
-    assert "Finetune < EWC < ER-Ring < A-GEM(10) < MER(single)" in repr(report.ordering(page))
-    assert "Measured on: m." in repr(report.speed(page))
+    assert "erlib bench --only timing" in repr(report.rounds(page))
+    seconds = {"Finetune": [1.0, 2.0], "EWC": [1.4, 2.8], "ER-Ring": [1.8, 4.0], "A-GEM(10)": [2.2, 4.4]}
+    content = {"seconds": {"split_cifar": seconds}, "steps": {"split_cifar": dict.fromkeys(seconds, 5) | {"EWC": 1}}}
+    machine = {"cpu": "abacus", "torch": "2", "when": "2026-01-01T00:00", "load": 0.5}
+    (tmp_path / FILE).write_text(json.dumps(content | {"machine": machine}))
+    assert report.learning_table(page).shown.loc["ER-Ring", ("Split CIFAR", "ours")] == "1.90 ± 0.14"
+    assert "Finetune < EWC < ER-Ring < A-GEM(10)" in repr(report.ordering(page))
+    assert "Split CUB: not measured yet" in repr(report.ordering(page))
+    assert "Split CIFAR: 2 rounds of 5 steps a row (EWC 1)." in repr(report.rounds(page))
 
 
 def test_the_ledger_is_readable_with_and_without_runs(opened: Any, empty_store: Path) -> None:
