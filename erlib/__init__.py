@@ -20,6 +20,7 @@ _PUBLIC = {
     "BENCHMARKS": "erlib.config",
     "TABLE_8": "erlib.config",
     "ErlibError": "erlib.errors",
+    "numerics": "erlib.registry",
     "register_memory": "erlib.registry",
     "register_method": "erlib.registry",
     "RunResult": "erlib.result",

@@ -6,13 +6,13 @@ Built-in classes are imported when a run needs them, so that naming them costs n
 
 from __future__ import annotations
 
-import hashlib
+import dataclasses
 import importlib
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from erlib import plugin_source, plugins
 from erlib.errors import ErlibError
 
 # Bumped by hand when a component's arithmetic changes; a stored run made with another number is stale.
@@ -56,6 +56,7 @@ class Component:
     writer: str | None = None  # of a method: the only writer it works with
     replays_current: bool = False  # of a writer: default of replay_current
     uses_features: bool = False  # of a writer: does it compare features?
+    source: str | None = None  # of a registered class: the hash of its source, as it was when it was registered
 
 
 METHODS: dict[str, Component] = {
@@ -137,22 +138,21 @@ def numerics(config: Any) -> dict[str, int | str]:
 
 def _source_hash(name: str) -> str:
     component = METHODS.get(name) or MEMORIES[name]
-    try:
-        source = inspect.getsource(load(component))
-    except OSError as error:
-        raise ErlibError(
-            f"the source of '{name}' cannot be read, so its runs could not be told apart; "
-            "define the class in a file or in a notebook cell."
-        ) from error
-    return hashlib.sha256(source.encode()).hexdigest()[:12]
+    return component.source or plugin_source.source_hash(load(component), name)
 
 
 def register_method(name: str, *, fields: tuple[str, ...] = (), writer: str | None = None) -> Callable[[type], type]:
-    """Decorator: make a class known as a method, so that configs, sweeps and figures can name it."""
+    """Decorator: make a class known as a method, so that configs, sweeps and figures can name it.
+
+    `fields` are the settings that it uses beside the common ones; "memory" brings all settings of a memory along.
+    """
 
     def add(cls: type) -> type:
-        _refuse_built_in(name, METHODS, cls, ("observe", "end_task"))
-        METHODS[name] = Component(cls, fields or getattr(cls, "fields", ()), writer)
+        _refuse_built_in(name)
+        given = fields or getattr(cls, "fields", ())
+        plugins.check_method(cls, name, given, METHOD_SETTINGS)
+        used = tuple(dict.fromkeys((*given, *(_MEMORY if "memory" in given else ()))))
+        METHODS[name] = Component(cls, used, writer, source=plugin_source.source_hash(cls, name))
         return cls
 
     return add
@@ -162,16 +162,57 @@ def register_memory(name: str, *, replays_current: bool = False) -> Callable[[ty
     """Decorator: make a class known as a memory writer."""
 
     def add(cls: type) -> type:
-        _refuse_built_in(name, MEMORIES, cls, ("write", "sample", "state_dict"))
-        MEMORIES[name] = Component(cls, replays_current=replays_current)
+        _refuse_built_in(name)
+        plugins.check_writer(cls, name)
+        source = plugin_source.source_hash(cls, name)
+        MEMORIES[name] = Component(cls, replays_current=replays_current, source=source)
         return cls
 
     return add
 
 
-def _refuse_built_in(name: str, table: dict[str, Component], cls: type, verbs: tuple[str, ...]) -> None:
+def _refuse_built_in(name: str) -> None:
     if name in NUMERICS:
         raise ErlibError(f"'{name}' is one of erlib's own names; register the class under another.")
-    for verb in verbs:
-        if not callable(getattr(cls, verb, None)):
-            raise ErlibError(f"class {cls.__name__} has no {verb}(); add it before registering it as '{name}'.")
+
+
+Parcel = list[tuple[str, str, Component]]  # ("method" or "memory", name, where another process finds the class)
+
+
+def registered(config: Any) -> list[str]:
+    """The names of the registered classes that a config's run uses; none for a run of erlib's own."""
+    return [name for name in (config.method, config.memory) if name and name not in NUMERICS]
+
+
+def parcel(config: Any) -> Parcel:
+    """What another process needs to know the registered classes of a config; an error if it could not import them."""
+    packed: Parcel = []
+    for kind, table, name in (("method", METHODS, config.method), ("memory", MEMORIES, config.memory)):
+        if name and name not in NUMERICS:
+            component = _named(table, kind, name)
+            where = component.where if isinstance(component.where, str) else plugin_source.address(component.where)
+            if where is None:
+                raise ErlibError(
+                    f"'{name}' is a class that only this process knows; put it into a module, such as ideas.py, and "
+                    "import it from there, and worker processes can train it."
+                )
+            packed.append((kind, name, dataclasses.replace(component, where=where)))
+    return packed
+
+
+def unpack(parcel: Parcel) -> None:
+    """Make the classes of a parcel known in this process, and see that they are the ones that were sent."""
+    for kind, name, component in parcel:
+        try:
+            cls = load(component)
+        except (ImportError, AttributeError) as error:
+            raise ErlibError(
+                f"a worker cannot import '{name}' from {component.where} ({error}); put the module's folder on the "
+                "worker's PYTHONPATH."
+            ) from error
+        if component.source not in (None, plugin_source.source_hash(cls, name)):
+            raise ErlibError(
+                f"the source of '{name}' was changed after it was imported; restart Python, or reload the module, and "
+                "sweep again."
+            )
+        (METHODS if kind == "method" else MEMORIES)[name] = component

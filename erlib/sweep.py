@@ -32,6 +32,7 @@ class Report:
     done: list[RunConfig] = field(default_factory=list)
     failed: list[tuple[RunConfig, str]] = field(default_factory=list)
     skipped: list[RunConfig] = field(default_factory=list)
+    here: dict[str, str] = field(default_factory=dict)  # run id -> why no worker process could train it
 
     def __str__(self) -> str:
         """A line of counts, then a line for each cause of failure."""
@@ -42,6 +43,8 @@ class Report:
         for error, configs in causes.items():
             more = f" and {len(configs) - 1} more" if len(configs) > 1 else ""
             lines.append(f"failed: {label(configs[0])}{more}: {error}")
+        for reason in dict.fromkeys(self.here.values()):
+            lines.append(f"trained in this process, one after the other: {reason}")
         return "\n".join(lines)
 
 
@@ -59,7 +62,9 @@ def sweep(
 
     Without an executor: `workers` single-threaded processes, by default one per core (on a GPU: one). Any other with
     the `concurrent.futures` interface will do; its workers need erlib and the store's folder. A failed run is in the
-    report and stops no other. Ctrl-C ends the processes; the same call goes on from their checkpoints.
+    report and stops no other. A registered class that can be imported from a module is trained by the workers; one
+    that was written in a notebook is trained in this process, and the report says so. Ctrl-C ends the processes; the
+    same call goes on from their checkpoints.
     """
     store = store if isinstance(store, Store) else Store(store)
     wanted = list({config.run_id: config for config in configs}.values())
@@ -91,7 +96,7 @@ class _UnderWay:
         self.elsewhere: list[RunConfig] = []
 
     def train(self, configs: list[RunConfig], tell: Any) -> None:
-        for config in sorted(configs, key=_registered):
+        for config in sorted(configs, key=_only_here):
             self._submit(config)
         while self.futures or self.elsewhere:
             finished = wait(self.futures, POLL, FIRST_COMPLETED).done if self.futures else time.sleep(POLL) or ()
@@ -107,9 +112,18 @@ class _UnderWay:
             self.pool.stop()
 
     def _submit(self, config: RunConfig) -> None:
-        pool = Here() if self.local and _registered(config) else self.pool
+        pool, parcel = self.pool, ()
+        try:
+            parcel = registry.parcel(config)
+        except ErlibError as only_here:
+            if not self.local:
+                self.report.failed.append((config, str(only_here)))
+                return
+            pool = Here()
+            self.report.here[config.run_id] = str(only_here)
         root = str(self.store.root.absolute())
-        self.futures[pool.submit(train_one, dataclasses.asdict(config), root, *self.where)] = config
+        options = {"parcel": parcel} if parcel else {}
+        self.futures[pool.submit(train_one, dataclasses.asdict(config), root, *self.where, **options)] = config
 
     def _settle(self, config: RunConfig | None, future: Future[dict[str, str]]) -> None:
         """Book a finished run."""
@@ -176,9 +190,13 @@ def _bar(missing: list[RunConfig], store: Store, workers: int, show: bool) -> It
         yield tell
 
 
-def _registered(config: RunConfig) -> bool:
-    """Does the run use a class of the user's, which a new process does not know?"""
-    return not all(name in registry.NUMERICS for name in registry.numerics(config))
+def _only_here(config: RunConfig) -> bool:
+    """Does the run use a class that a worker process cannot import?"""
+    try:
+        registry.parcel(config)
+    except ErlibError:
+        return True
+    return False
 
 
 def _on_cpu(device: str) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from erlib import checkpoints, passes, registry
+from erlib import checkpoints, passes, plugins, registry
 from erlib.benchmarks.make import make_stream
 from erlib.benchmarks.streams import Stream
 from erlib.config import BENCHMARKS, RunConfig
@@ -165,19 +165,22 @@ def make_method(config: RunConfig, stream: Stream, data: str | Path | None, devi
     if name != "mlp":
         net = net.to(memory_format=torch.channels_last)
     net = net.to(device)
-    if config.memory is None:
-        return registry.method_class(config.method)(net, stream, config)
-    memory = registry.memory_class(config.memory)(
-        config.memory_size,
-        config.classes,
-        stream.example_shape,
-        generator=generator(config.seed, "memory write"),
-        replay_current=config.replay_current,
-        distances=config.distances,
-        device=device,
-    )
-    read = generator(config.seed, "memory read")
-    return registry.method_class(config.method)(net, stream, config, memory=memory, read=read)
+    given: dict[str, Any] = {}
+    if config.memory is not None:
+        memory = registry.memory_class(config.memory)(
+            config.memory_size,
+            config.classes,
+            stream.example_shape,
+            generator=generator(config.seed, "memory write"),
+            replay_current=config.replay_current,
+            distances=config.distances,
+            device=device,
+        )
+        if config.memory in registry.registered(config):
+            plugins.watch_writer(memory, config.memory, config.memory_size, stream.example_shape)
+        given = {"memory": memory, "read": generator(config.seed, "memory read")}
+    method = registry.method_class(config.method)(net, stream, config, **given)
+    return plugins.watch_method(method, config.method) if config.method in registry.registered(config) else method
 
 
 def _watch_at(step: int, steps: int) -> bool:

@@ -16,7 +16,7 @@ from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from multiprocessing.connection import Connection
 from typing import Any
 
-from erlib import locks
+from erlib import locks, registry
 from erlib.config import RunConfig, from_dict
 from erlib.errors import ErlibError
 from erlib.store import Store
@@ -25,18 +25,26 @@ Progress = Callable[[int, int], None]
 
 
 def train_one(
-    config: dict[str, Any], root: str, data: str | None, device: str, progress: Progress | None = None
+    config: dict[str, Any],
+    root: str,
+    data: str | None,
+    device: str,
+    progress: Progress | None = None,
+    parcel: registry.Parcel = (),
 ) -> dict[str, str]:
     """Train one run and store it, unless it is stored or somebody else is at it.
 
-    Returns {"state": ...}: "done"; "stored", it was there already; "busy", somebody else holds its lock; "failed", with
-    the sentence as `error`; "no data", the same for a data set that cannot be read, which other runs need not try.
+    `parcel` are the registered classes that it uses. Returns {"state": ...}: "done"; "stored", it was there already;
+    "busy", somebody else holds its lock; "failed", with the sentence as `error`; "no data", the same for a data set
+    that cannot be read, which other runs need not try.
     """
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    wanted, store = from_dict(config), Store(root)
-    lock = locks.Lock(store.work, wanted.run_id)
+    store = Store(root)
     try:
+        registry.unpack(parcel)
+        wanted = from_dict(config)
+        lock = locks.Lock(store.work, wanted.run_id)
         if store.has(wanted) and not lock.path.exists():  # with a lock beside it somebody died, or is about to leave
             return {"state": "stored"}
         store.prepare()

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import re
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urldefrag, urlsplit
 
+import pandas
 import pytest
 import yaml
 
 from erlib import book
+from erlib.metrics import average_accuracy, forgetting
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -125,6 +130,111 @@ def test_search_finds_a_page_without_a_network(html: Path, tab: Any):
     tab.goto((html / "search.html").as_uri() + "?q=reservoir")
     tab.wait_for_selector("#search-results li a")
     assert tab.wrong == []
+
+
+TRACES = """() => document.querySelector(".curves").data.map(
+  (trace) => ({x: trace.x, y: trace.y, hover: trace.hovertemplate}))"""
+PIXELS = "() => [...document.querySelectorAll('.erlib-theatre canvas')].map((canvas) => canvas.toDataURL())"
+
+
+def _mean_of(traces: list[dict[str, Any]], row: str) -> list[float]:
+    (mean,) = (trace["y"] for trace in traces if str(trace["hover"]).startswith(f"<b>{row}</b>, after"))
+    return mean
+
+
+def test_the_explorer_follows_its_menus(html: Path, tab: Any):
+    tab.wrong.clear()
+    path = html / "pages" / "explore_results.html"
+    tab.goto(path.as_uri())
+    tab.wait_for_selector(".curves .main-svg")
+    data = json.loads(re.search(r'<script type="application/json">(.*?)</script>', path.read_text())[1])
+    places = {(place["row"], place["size"]): place for place in data["benchmarks"][0]["places"]}
+    first = tab.evaluate(TRACES)
+    for metric, last in (("accuracy", lambda m: 100 * average_accuracy(m)), ("forgetting", forgetting)):
+        tab.select_option(".metric", metric)
+        for row, size in (("ER-Ring", 1), ("Finetune", None)):
+            matrices = [_matrix(run["matrix"], data) for run in places[row, size]["runs"]]
+            ours = _mean_of(tab.evaluate(TRACES), row)[-1]
+            assert ours == pytest.approx(statistics.fmean(last(matrix) for matrix in matrices))
+    tab.select_option(".metric", "accuracy")
+    assert tab.evaluate(TRACES) == first
+    tab.click(".sizes button:nth-child(2)")
+    assert _mean_of(tab.evaluate(TRACES), "ER-Ring") != _mean_of(first, "ER-Ring")
+    tab.click(".rows button:has-text('Finetune')")
+    assert not any("Finetune" in str(trace["hover"]) for trace in tab.evaluate(TRACES))
+    heat = "() => document.querySelector('.matrix').data[0].z"
+    before = tab.evaluate(heat)
+    tab.select_option(".seed", "1")
+    assert tab.evaluate(heat) != before
+    tab.select_option(".benchmark", "2")
+    assert "Split miniImageNet" in tab.text_content(".curves .gtitle")
+    assert tab.wrong == []
+
+
+def test_the_explorer_gives_its_table_away(html: Path, tab: Any):
+    tab.wrong.clear()
+    tab.goto((html / "pages" / "explore_results.html").as_uri())
+    tab.wait_for_selector(".curves .main-svg")
+    with tab.expect_download() as given:
+        tab.click("a.some")
+    table = pandas.read_csv(given.value.path())
+    assert list(table.columns[:3]) == ["benchmark", "row", "samples_per_class"]
+    assert set(table.row) == {"Finetune", "A-GEM(10)", "ER-Ring", "ER-Reservoir"}
+    last = table[table.after_task == table.after_task.max()]
+    ring = last[last.row == "ER-Ring"].groupby("seed").accuracy.mean().mean()
+    assert 100 * ring == pytest.approx(_mean_of(tab.evaluate(TRACES), "ER-Ring")[-1], abs=0.01)
+    assert tab.wrong == []
+
+
+def test_the_theatre_plays(html: Path, tab: Any):
+    tab.wrong.clear()
+    tab.goto((html / "pages" / "explore_memory.html").as_uri())
+    tab.wait_for_selector(".panels [data-held]")
+    slider, lost = tab.locator(".step"), "() => document.querySelector('.panels > div').dataset.lost"
+    steps = int(slider.get_attribute("max"))
+    slider.fill("0")
+    assert (
+        tab.evaluate("() => [...document.querySelectorAll('.panels > div')].map((one) => one.dataset.held)")
+        == ["0"] * 6
+    )
+    empty = tab.evaluate(PIXELS)
+    tab.click(".on")
+    assert slider.input_value() == "1"
+    assert [one != other for one, other in zip(empty, tab.evaluate(PIXELS))] == [
+        True
+    ] * 7  # the stream and six memories
+    slider.fill(str(steps))
+    assert int(tab.evaluate(lost)) > 5  # the reservoir's
+    assert "balanced since example" in tab.text_content(".panels")
+    classes = tab.evaluate(PIXELS)
+    tab.select_option(".order", "slot")
+    assert tab.evaluate(PIXELS) != classes
+    tab.click(".play")  # from the beginning
+    tab.wait_for_function("() => Number(document.querySelector('.step').value) >= 3")
+    tab.click(".play")
+    stopped = slider.input_value()
+    tab.wait_for_timeout(600)
+    assert slider.input_value() == stopped != str(steps)
+    assert tab.wrong == []
+
+
+def test_pages_that_move_change_with_the_mode(html: Path, tab: Any):
+    tab.goto((html / "pages" / "explore_memory.html").as_uri())
+    tab.wait_for_selector(".panels [data-held]")
+    looks = []
+    for mode in ("light", "dark"):
+        tab.evaluate("(mode) => document.documentElement.dataset.theme = mode", mode)
+        tab.wait_for_timeout(100)
+        looks.append(tab.evaluate(PIXELS))
+    assert looks[0] != looks[1]
+
+
+def _matrix(text: str, data: dict[str, Any]) -> list[list[float | None]]:
+    """A run's accuracy matrix out of the page's data."""
+    numbers = iter(memoryview(base64.b64decode(text)).cast("H").tolist())
+    tasks = data["benchmarks"][0]["tasks"]
+    rows = [[next(numbers) if j <= i else data["none"] for j in range(tasks)] for i in range(tasks)]
+    return [[None if value == data["none"] else value / data["unit"] for value in row] for row in rows]
 
 
 def _has(page: Path, anchor: str) -> bool:

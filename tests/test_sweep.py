@@ -161,10 +161,13 @@ def test_a_run_that_another_trains_is_waited_for(
     assert report.skipped == [config(0)]
 
 
-def test_a_registered_class_is_trained_in_this_process(
+def test_a_class_that_cannot_be_imported_is_trained_in_this_process(
     store: Store, trained: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(registry.MEMORIES, "mine", registry.Component(ThreadPoolExecutor))
+    class Mine(ThreadPoolExecutor):
+        """Of a function: no other process can import it."""
+
+    monkeypatch.setitem(registry.MEMORIES, "mine", registry.Component(Mine))
     report = sweep.sweep([config(5).replace(memory="mine")], store)
     assert trained == [5]
     assert len(report.done) == 1

@@ -108,6 +108,10 @@ class Memory:
         """How many examples of each class, (task, label), the memory holds; 0 for a class that was evicted."""
         return {key: len(slots) for key, slots in self._slots.items()}
 
+    def slots_of(self, key: Key) -> list[int]:
+        """The slots that hold examples of a class, the oldest first."""
+        return list(self._slots.get(key, ()))
+
     def _sent(self, numbers: Tensor) -> Tensor:
         """Host numbers on the device, without waiting for what it is doing."""
         return numbers.to(self.device, non_blocking=True)

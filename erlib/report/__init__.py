@@ -5,10 +5,12 @@
 
 from erlib.report.choice import agreement, choices
 from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
+from erlib.report.explore import Explorer, explorer
 from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
 from erlib.report.levers import beyond, differing, levers
 from erlib.report.memory_size import memory_size
 from erlib.report.missing import missing
+from erlib.report.own import beside_the_paper
 from erlib.report.page import PAGES, Page, Series, open_page
 from erlib.report.quickstart import live_curves, memory_pictures, quick_configs, train_live
 from erlib.report.rotation import rotation_curves, rotation_strength, rotation_sweep
@@ -17,10 +19,13 @@ from erlib.report.speed import aims, how, speed
 from erlib.report.speed_figures import growth, speed_ratios
 from erlib.report.stream import along_stream, hybrid_switch
 from erlib.report.style import Plot, look
+from erlib.report.theatre import STREAMS, balance, record, theatre
 from erlib.report.timing import learning_table, ordering, rounds, time_bars
 
 __all__ = [
     "PAGES",
+    "STREAMS",
+    "Explorer",
     "Note",
     "Page",
     "Plot",
@@ -29,6 +34,8 @@ __all__ = [
     "agreement",
     "aims",
     "along_stream",
+    "balance",
+    "beside_the_paper",
     "beyond",
     "choices",
     "claim_counts",
@@ -38,6 +45,7 @@ __all__ = [
     "counts",
     "differing",
     "evidence_table",
+    "explorer",
     "growth",
     "how",
     "hybrid_switch",
@@ -53,6 +61,7 @@ __all__ = [
     "open_page",
     "ordering",
     "quick_configs",
+    "record",
     "rotation_curves",
     "rotation_strength",
     "rotation_sweep",
@@ -60,6 +69,7 @@ __all__ = [
     "rounds",
     "speed",
     "speed_ratios",
+    "theatre",
     "time_bars",
     "to_latex",
     "train_live",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Hashable
 
 import pandas
@@ -12,6 +13,7 @@ from erlib.report.page import Page, Series
 from erlib.report.shown import Note, Table
 
 QUICK = "quick scale"
+YOURS = "yours"  # a row from outside the package: the paper has no number for it
 _PLACE = ("benchmark", "row", "size", "angle", "second_examples")
 TITLES = {"accuracy": "Average accuracy A_T [%]", "forgetting": "Forgetting F_T"}
 _SHORT = {"permuted_mnist": "MNIST", "split_cifar": "CIFAR", "split_cub": "CUB", "split_miniimagenet": "miniImageNet"}
@@ -25,9 +27,10 @@ def lines(page: Page) -> pandas.DataFrame:
     frame = compare.table(page.name, page.store, page.settings["seeds"])
     if page.quick:
         frame = _at_quick_scale(frame, page)
+    frame = pandas.concat([frame, *_of_your_own(page, frame)], ignore_index=True)
     for setting, column in (("methods", "row"), ("benchmarks", "benchmark")):
         if page.settings.get(setting):
-            frame = frame[frame[column].isin(page.settings[setting])]
+            frame = frame[frame[column].isin(page.settings[setting]) | (frame.verdict == YOURS)]
     return frame.reset_index(drop=True)
 
 
@@ -68,6 +71,7 @@ def rotation_table(page: Page) -> Table:
 def counts(page: Page) -> Note:
     """How many printed numbers came out in which way."""
     words = lines(page).verdict
+    words = words[words != YOURS]
     order = (QUICK, *verdict.WORDS)
     parts = [f"{word} {(words == word).sum()}" for word in order if (words == word).any()]
     readings = "Where we have two readings of a row (A-GEM, MER), each counts."
@@ -84,6 +88,8 @@ def cell_text(line: pandas.Series) -> str:
     digits = 3 if line.metric == "forgetting" else 1
     paper_digits = 2 if line.metric == "forgetting" else 1
     paper = f"paper {line.paper:.{paper_digits}f}{_spread(line.paper_spread, paper_digits)}"
+    if line.verdict == YOURS:
+        return f"{line.ours:.{digits}f}{_spread(line.ours_std, digits)} (n = {line.n})\nnot in the paper\n{YOURS}"
     if pandas.isna(line.ours):
         return f"–\n{paper}\n{line.verdict}"
     ours = f"{line.ours:.{digits}f}{_spread(line.ours_std, digits)} (n = {line.n})"
@@ -137,6 +143,23 @@ def _at_quick_scale(frame: pandas.DataFrame, page: Page) -> pandas.DataFrame:
             frame.loc[index, "n"] = len(values)
             frame.loc[index, "verdict"] = QUICK
     return frame.loc[kept]
+
+
+def _of_your_own(page: Page, frame: pandas.DataFrame) -> list[pandas.DataFrame]:
+    """Lines like those of `frame` for the rows that the page was given, for each number that their runs have."""
+    lines = []
+    for series in page.series():
+        if series.config.run_id not in page.labels or not series.n:
+            continue
+        place = dict(zip(_PLACE, _place(series))) | {"table": page.name, "n": series.n, "verdict": YOURS}
+        place |= {"run_ids": tuple(result.run_id for result in series.results), "note": ""}
+        for metric in frame.metric.unique():
+            if values := _measured(series, metric):
+                spread = statistics.stdev(values) if len(values) > 1 else None
+                lines.append(place | {"metric": metric, "ours": statistics.fmean(values), "ours_std": spread})
+    if not lines:
+        return []
+    return [pandas.DataFrame(lines, columns=frame.columns).astype(frame.dtypes.to_dict())]
 
 
 def _place(series: Series) -> tuple[object, ...]:

@@ -45,6 +45,9 @@ PAGES: dict[str, Spec] = {
     "tab8": Spec(("tab8",), ("benchmarks", "methods", "learning_rates")),
     "claims": Spec(),
     "speed": Spec(),
+    "explore_results": Spec(("fig1", "fig2", "beyond_mnist"), ("benchmarks", "methods", "samples_per_class")),
+    "explore_memory": Spec(),
+    "explore_your_own": Spec(),
 }
 _SETTINGS = {"samples_per_class": "samples_per_class", "angles": "angle", "learning_rates": "lr"}
 _SHARED = ("source", "stream", "tasks", "examples_per_task", "test_examples", "angle", "second_examples")
@@ -131,11 +134,11 @@ class Page:
             seed += 1
 
 
-def open_page(name: str, namespace: Mapping[str, Any], rows: Iterable[Row] = ()) -> Page:
+def open_page(name: str, namespace: Mapping[str, Any], rows: Iterable[Row] = (), *, source: str | None = None) -> Page:
     """Check the parameters in a notebook's `globals()`, find the page's runs, train what is missing if asked to.
 
     `rows` are rows of your own, drawn beside the paper's wherever the page has ER-Ring: a `Row` of a registered method
-    or writer.
+    or writer. `source` is the data set of MNIST at quick scale; by default MNIST itself if it is on this machine.
     """
     if name not in PAGES:
         raise ErlibError(f"there is no page '{name}'; choose among {', '.join(PAGES)}.")
@@ -144,7 +147,7 @@ def open_page(name: str, namespace: Mapping[str, Any], rows: Iterable[Row] = ())
     store = Store(results.work / "quick") if settings["scale"] == "quick" else results
     wanted, labels = {}, {}
     for number, experiment in enumerate(PAGES[name].experiments):
-        configs = list(_configs(experiment, settings, main=number == 0))
+        configs = list(_configs(experiment, settings, source, main=number == 0))
         added = {config.run_id: (config, row.label) for row in rows for config in _added(row, configs)}
         wanted[experiment] = [*configs, *(config for config, _ in added.values())]
         labels |= {config.replace(seed=0).run_id: label for config, label in added.values()}
@@ -154,13 +157,13 @@ def open_page(name: str, namespace: Mapping[str, Any], rows: Iterable[Row] = ())
     return page
 
 
-def _configs(experiment: str, settings: Mapping[str, Any], main: bool) -> Iterator[RunConfig]:
+def _configs(experiment: str, settings: Mapping[str, Any], source: str | None, main: bool) -> Iterator[RunConfig]:
     """The runs of an experiment as the page's parameters choose them; its own parameters concern the main one."""
     own = settings if main else {}
     options: dict[str, Any] = {"scale": settings["scale"], "rows": own.get("methods")}
     options["benchmarks"] = own.get("benchmarks")
     if settings["scale"] == "quick" and _has_mnist(experiment, own.get("benchmarks")):
-        options["source"] = _mnist_source(settings["data"])
+        options["source"] = source or _mnist_source(settings["data"])
     chosen = [(field, own[name]) for name, field in _SETTINGS.items() if own.get(name)]
     points = [{field: value} for field, values in chosen for value in values] or [{}]
     for point in points:

@@ -19,6 +19,7 @@ COLOURS = {
     verdict.NOT_RUN: ("#ffffff", "#777777"),
     verdict.DISTANCE_ONLY: ("#f7f7f7", "#333333"),
     "quick scale": ("#fff7d6", "#4d4200"),
+    "yours": ("#e3d9f6", "#2b1a4d"),
     "holds": ("#c6e2f5", "#0b2d45"),
     "does not hold": ("#f9c9a3", "#4a1e00"),
     "met": ("#c6e2f5", "#0b2d45"),

@@ -40,14 +40,14 @@ def along_stream(page: Page) -> Plot:
             here = [place for place in places if place.config.samples_per_class in (size, None)]
             word = "sample" if size == 1 else "samples"
             title = f"{size} {word} per class" if size else "no memory"
-            _panel(axes, f"{title}, {runs_text([place.n for place in here])}", here)
+            panel(axes, f"{title}, {runs_text([place.n for place in here])}", here)
         for axes in panels.flat[len(sizes) :]:
             axes.set_axis_off()
         for axes in panels[:, 0]:
             axes.set_ylabel("Average accuracy $A_k$ [%]")
         benchmark = BENCHMARKS[places[0].config.benchmark].title
         figure.suptitle(page.titled(f"{benchmark}: accuracy on the tasks seen so far"), fontsize=10)
-        legend_below(figure, _handles(places), 4)
+        legend_below(figure, legend_handles(places), 4)
     return Plot(figure, page.name)
 
 
@@ -58,13 +58,13 @@ def hybrid_switch(page: Page) -> Plot:
         figure, panels = canvas(1, 1, 4.9)
         axes = panels[0, 0]
         slots = places[0].config.memory_size
-        _panel(axes, f"{slots} slots, {runs_text([place.n for place in places])}", places)
+        panel(axes, f"{slots} slots, {runs_text([place.n for place in places])}", places)
         axes.set_ylabel("Average accuracy $A_k$ [%]")
         switches = [switch for place in places for switch in switch_positions(place)]
         for position in switches:
             axes.axvline(position, color=look("ER-Hybrid").colour, linewidth=1.2, alpha=0.8, linestyle=(0, (1, 1.5)))
         figure.suptitle(page.titled("Split CIFAR: four ways to write into a tiny memory"), fontsize=10)
-        handles = _handles(places)
+        handles = legend_handles(places)
         if switches:
             words = f"the hybrid's switch, a line for each of {len(switches)} seeds"
             handle = line_handle("ER-Hybrid", words)
@@ -92,7 +92,8 @@ def _steps(config: RunConfig) -> float | None:
     return None if examples is None else -(-examples // config.batch_size)
 
 
-def _panel(axes: Axes, title: str, places: Sequence[Series]) -> None:
+def panel(axes: Axes, title: str, places: Sequence[Series]) -> None:
+    """A_k of some rows along the stream, with the paper's values beside the last task."""
     tasks = places[0].config.tasks
     for number, place in enumerate(places):
         _curve(axes, place)
@@ -134,7 +135,8 @@ def _curve(axes: Axes, place: Series) -> None:
         axes.plot([x] * len(column), column, ".", color=row.colour, markersize=1.8, alpha=0.6)
 
 
-def _handles(places: Sequence[Series]) -> list[Any]:
+def legend_handles(places: Sequence[Series]) -> list[Any]:
+    """The entries of a legend for these rows."""
     handles = [line_handle(label) for label in dict.fromkeys(place.label for place in places)]
     paper = paper_handle()
     paper.set(linestyle="", label="the paper, after the last task")

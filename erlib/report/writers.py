@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -35,18 +35,31 @@ class Followed:
 
     @property
     def title(self) -> str:
-        return TITLES[self.trainer.config.memory]
+        return TITLES.get(self.trainer.config.memory, self.trainer.config.memory)
 
 
-def follow(writer: str, *, tasks: int, examples: int, samples_per_class: int = 1) -> Followed:
-    """Learn Permuted MNIST by replay with this writer, on one thread, and look at the memory after every step."""
+def follow(
+    writer: str,
+    *,
+    tasks: int,
+    examples: int,
+    samples_per_class: int = 1,
+    seed: int = 0,
+    watch: Callable[[Trainer], None] | None = None,
+) -> Followed:
+    """Learn Permuted MNIST by replay with this writer, on one thread, and look at the memory after every step.
+
+    `watch` is called after every step as well.
+    """
     import torch
 
     from erlib.passes import one_by_one
     from erlib.training import Trainer
 
     stream = {"source": "mnist-5k", "tasks": tasks, "examples_per_task": examples}
-    config = paper_config("permuted_mnist", "er", memory=writer, samples_per_class=samples_per_class, **stream)
+    config = paper_config(
+        "permuted_mnist", "er", memory=writer, samples_per_class=samples_per_class, seed=seed, **stream
+    )
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -56,6 +69,8 @@ def follow(writer: str, *, tasks: int, examples: int, samples_per_class: int = 1
             for x, y, t in part.batches():
                 method.observe(x, y, t)
                 held.append(np.bincount(method.memory.t[method.memory.t >= 0], minlength=tasks))
+                if watch is not None:
+                    watch(trainer)
             method.end_task(part.task.id)
     finally:
         torch.set_num_threads(threads)
