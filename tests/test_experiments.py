@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 
 import erlib
-from erlib.config import BENCHMARKS
+from erlib.config import BENCHMARKS, paper_config
 from erlib.errors import ErlibError
 from erlib.experiments import EXPERIMENTS, SCALES, TABLES, configs, table_rows
 from erlib.rows import ALL_ROWS, label, row_of
+from erlib.store import Store
 
 ALL = [(name, scale) for name in EXPERIMENTS for scale in SCALES]
 
@@ -163,3 +164,14 @@ def test_plans_and_store_import_neither_torch_nor_pandas() -> None:
         env={**os.environ, "PYTHONPATH": str(Path(erlib.__file__).parents[1])},
     )
     assert found.stdout == "set()\n"
+
+
+def test_the_hybrid_has_the_learning_rate_that_the_cv_stream_chose() -> None:
+    store, decided = Store(), []
+    for benchmark in TABLES.values():
+        found = [(run.lr, store.get(run)) for run in configs("tab8", benchmarks=[benchmark], rows=["ER-Hybrid"])]
+        if all(result for _, result in found):  # where its runs are stored
+            scores = {lr: sum(result.average_accuracy for at, result in found if at == lr) for lr, _ in found}
+            assert paper_config(benchmark, "er", memory="hybrid").lr == max(scores, key=scores.get)
+            decided.append(benchmark)
+    assert "permuted_mnist" in decided
