@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from erlib.config import BENCHMARKS as FACTS
+from erlib.protocol import BENCHMARKS as FACTS
 from erlib.registry import MEMORIES
 from erlib.rows import MAIN_ROWS
 

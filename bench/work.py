@@ -16,8 +16,9 @@ import torch
 from erlib.benchmarks import make
 from erlib.benchmarks.images import ImageSet
 from erlib.benchmarks.streams import Batch, Stream, Task
-from erlib.config import BENCHMARKS, RunConfig, paper_config
+from erlib.config import RunConfig, paper_config
 from erlib.methods import Method
+from erlib.protocol import BENCHMARKS
 from erlib.training import make_method
 
 # Shape of an image, classes, training and test images; CUB has fewer of them than the real one, to fit in memory.

@@ -11,9 +11,10 @@ import inspect
 import re
 from pathlib import Path
 
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
 from erlib.errors import ErlibError
 from erlib.experiments import TABLES, configs
+from erlib.protocol import BENCHMARKS
 from erlib.result import RunResult
 from erlib.runfile import write_whole
 from erlib.store import Store

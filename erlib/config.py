@@ -1,7 +1,7 @@
-"""What a run is made of: one frozen dataclass, and the paper's settings as data.
+"""What a run is made of: one frozen dataclass.
 
 `RunConfig` holds everything that can change a number and nothing else. `paper_config` fills one in from the
-paper's Table 8 and the protocol of its four benchmarks. Nothing here imports torch.
+paper's Table 8 and the protocol of its benchmarks. Nothing here imports torch.
 """
 
 from __future__ import annotations
@@ -13,106 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from erlib import registry
+from erlib.config_check import check
 from erlib.errors import ErlibError
-
-
-@dataclass(frozen=True, kw_only=True)
-class Benchmark:
-    """The fixed facts of a benchmark (section 5.1 of the paper)."""
-
-    title: str
-    sources: tuple[str, ...]  # data sets it can be made from; the first is the paper's
-    model: str
-    cv_tasks: int
-    ev_tasks: int
-    classes_per_task: int
-    samples_per_class: tuple[int, ...]  # the memory sizes of the paper's table
-    examples_per_task: int | None  # None: all that the data set has
-    fisher_every: int  # EWC: steps between two updates of the Fisher average
-
-
-BENCHMARKS: dict[str, Benchmark] = {
-    "permuted_mnist": Benchmark(
-        title="Permuted MNIST",
-        sources=("mnist", "mnist-5k"),
-        model="mlp",
-        cv_tasks=3,
-        ev_tasks=20,
-        classes_per_task=10,
-        samples_per_class=(1, 3, 5, 15),
-        examples_per_task=1000,
-        fisher_every=10,
-    ),
-    "rotated_mnist": Benchmark(
-        title="MNIST rotation",
-        sources=("mnist", "mnist-5k"),
-        model="mlp",
-        cv_tasks=2,
-        ev_tasks=2,
-        classes_per_task=10,
-        samples_per_class=(1,),
-        examples_per_task=1000,
-        fisher_every=10,
-    ),
-    "split_cifar": Benchmark(
-        title="Split CIFAR",
-        sources=("cifar100", "toy"),
-        model="resnet18_reduced",
-        cv_tasks=3,
-        ev_tasks=17,
-        classes_per_task=5,
-        samples_per_class=(1, 3, 5, 13),
-        examples_per_task=None,
-        fisher_every=50,
-    ),
-    "split_miniimagenet": Benchmark(
-        title="Split miniImageNet",
-        sources=("miniimagenet", "toy"),
-        model="resnet18_reduced",
-        cv_tasks=3,
-        ev_tasks=17,
-        classes_per_task=5,
-        samples_per_class=(1, 3, 5, 13),
-        examples_per_task=None,
-        fisher_every=50,
-    ),
-    "split_cub": Benchmark(
-        title="Split CUB",
-        sources=("cub", "toy"),
-        model="resnet18",
-        cv_tasks=3,
-        ev_tasks=17,
-        classes_per_task=10,
-        samples_per_class=(1, 3, 5, 10),
-        examples_per_task=None,
-        fisher_every=50,
-    ),
-}
-
-# Table 8 of the paper. "er" holds every writer but the reservoir; the rotation analysis uses MNIST's column.
-_MNIST = {
-    "finetune": {"lr": 0.1},
-    "ewc": {"lr": 0.1, "ewc_lambda": 10.0},
-    "agem": {"lr": 0.1},
-    "mer": {"lr": 0.03, "mer_gamma": 0.1, "mer_s": 10.0},
-    "er/reservoir": {"lr": 0.1},
-    "er": {"lr": 0.1},
-}
-_IMAGES = {
-    "finetune": {"lr": 0.03},
-    "ewc": {"lr": 0.03, "ewc_lambda": 10.0},
-    "agem": {"lr": 0.03},
-    "mer": {"lr": 0.03, "mer_gamma": 0.1, "mer_s": 5.0},
-    "er/reservoir": {"lr": 0.1},
-    "er": {"lr": 0.03},
-}
-TABLE_8: dict[str, dict[str, dict[str, float]]] = {
-    "permuted_mnist": _MNIST,
-    "rotated_mnist": _MNIST,
-    "split_cifar": _IMAGES,
-    "split_miniimagenet": _IMAGES,
-    "split_cub": _IMAGES | {"mer": {"lr": 0.1, "mer_gamma": 0.1, "mer_s": 5.0}, "er/reservoir": {"lr": 0.03}},
-}
+from erlib.protocol import BENCHMARKS, TABLE_8, benchmark_named
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +50,7 @@ class RunConfig:
     restart: bool | None = None  # memory_only: does task 2 begin from a fresh network?
 
     def __post_init__(self) -> None:
-        _check(self)
+        check(self)
 
     @property
     def classes(self) -> int:
@@ -261,82 +164,3 @@ def parse_settings(pairs: list[str]) -> dict[str, Any]:
         except json.JSONDecodeError:
             values[name] = text
     return values
-
-
-def benchmark_named(name: str) -> Benchmark:
-    """The benchmark of that name, or an error that lists them."""
-    if name not in BENCHMARKS:
-        raise ErlibError(f"unknown benchmark '{name}'; choose one of {', '.join(BENCHMARKS)}.")
-    return BENCHMARKS[name]
-
-
-_CHOICES = {
-    "stream": ("ev", "cv"),
-    "init": ("paper", "pytorch"),
-    "head": ("shared", "per_task"),
-    "distances": ("current", "literal", None),
-    "mer_steps": ("single", "batch", None),
-    "mer_bn": ("train", "running", None),
-}
-_WHOLE = ("seed", "tasks", "examples_per_task", "test_examples", "batch_size", "samples_per_class", "replay_batch")
-_WHOLE += ("fisher_every", "second_examples")
-_REAL = ("lr", "ewc_lambda", "mer_gamma", "mer_s", "angle")
-_FLAGS = ("replay_current", "restart")
-_NEVER_NULL = ("seed", "tasks", "batch_size", "lr")
-
-
-def _check(config: RunConfig) -> None:
-    """Refuse a config that no run can follow, in one sentence."""
-    bench = benchmark_named(config.benchmark)
-    if config.source not in bench.sources:
-        raise ErlibError(
-            f"benchmark '{config.benchmark}' is not made from '{config.source}'; choose {' or '.join(bench.sources)}."
-        )
-    fields = registry.method_fields(config.method)
-    for name in _NEVER_NULL:
-        if getattr(config, name) is None:
-            raise ErlibError(f"{name} cannot be null; give it a value.")
-    for name, choices in _CHOICES.items():
-        if getattr(config, name) not in choices:
-            words = ", ".join(c for c in choices if c)
-            raise ErlibError(f"{name} is '{getattr(config, name)}'; choose one of {words}.")
-    for name in _WHOLE:
-        value, least = getattr(config, name), 0 if name == "seed" else 1
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < least):
-            raise ErlibError(f"{name} is {value!r}; give a whole number of at least {least}.")
-    for name in _REAL:
-        value = getattr(config, name)
-        if value is None:
-            continue
-        if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < float("inf"):
-            raise ErlibError(f"{name} is {value!r}; give a number.")
-        if name != "angle" and not value > 0:
-            raise ErlibError(f"{name} is {value!r}; give a number above 0.")
-        object.__setattr__(config, name, float(value))  # 1 and 1.0 are the same run
-    for name in _FLAGS:
-        if not isinstance(getattr(config, name), (bool, type(None))):
-            raise ErlibError(f"{name} is {getattr(config, name)!r}; give true or false.")
-    for name in registry.METHOD_SETTINGS:
-        needed = name in fields and name not in registry.OPTIONAL_SETTINGS
-        if needed and getattr(config, name) is None:
-            raise ErlibError(f"method '{config.method}' needs {name}; give it a value.")
-        if name not in fields and getattr(config, name) is not None:
-            raise ErlibError(f"method '{config.method}' does not use {name}; leave it out.")
-    if "mer_bn" in fields and (config.mer_bn is None) != (bench.model == "mlp"):
-        raise ErlibError("mer_bn is for networks with batch norm; give train or running there, null for the mlp.")
-    if config.memory is not None:
-        registry.check_memory(config.memory)
-        if registry.fixed_writer(config.method) not in (None, config.memory):
-            raise ErlibError(f"method '{config.method}' always writes with '{registry.fixed_writer(config.method)}'.")
-        if (config.distances is not None) != registry.uses_features(config.memory):
-            raise ErlibError(f"distances belongs to the writers kmeans and mof, and '{config.memory}' got it wrong.")
-    limit = bench.cv_tasks if config.stream == "cv" else bench.ev_tasks
-    if config.tasks > limit:
-        raise ErlibError(
-            f"tasks is {config.tasks}, but the {config.stream} stream of {config.benchmark} has {limit}; ask for fewer."
-        )
-    rotated = config.benchmark == "rotated_mnist"
-    if rotated != (config.angle is not None) or rotated != (config.second_examples is not None):
-        raise ErlibError("angle and second_examples belong to rotated_mnist, which needs both.")
-    if config.head == "shared" and bench.model != "mlp":
-        raise ErlibError(f"benchmark '{config.benchmark}' has a head for each task; head cannot be 'shared'.")

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from erlib import registry
-from erlib.config import BENCHMARKS, TABLE_8, RunConfig, paper_config
+from erlib.config import RunConfig, paper_config
 from erlib.errors import ErlibError
+from erlib.protocol import BENCHMARKS, TABLE_8
 from erlib.rows import (
     AGEM_10,
     AGEM_256,

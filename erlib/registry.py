@@ -129,7 +129,7 @@ def memory_class(name: str) -> type:
 
 def numerics(config: Any) -> dict[str, int | str]:
     """The versions of the components that a config's run uses; of a registered class, the hash of its source."""
-    from erlib.config import BENCHMARKS
+    from erlib.protocol import BENCHMARKS
 
     names = ["core", BENCHMARKS[config.benchmark].model, config.benchmark, config.method]
     names += [config.memory] if config.memory else []

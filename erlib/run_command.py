@@ -6,8 +6,9 @@ import argparse
 import dataclasses
 import sys
 
-from erlib.config import RunConfig, benchmark_named, paper_config, parse_settings
+from erlib.config import RunConfig, paper_config, parse_settings
 from erlib.errors import ErlibError
+from erlib.protocol import benchmark_named
 from erlib.store import Store
 
 

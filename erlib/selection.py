@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
 from erlib.errors import ErlibError
+from erlib.protocol import BENCHMARKS
 from erlib.store import Store
 from erlib.sweep import sweep
 

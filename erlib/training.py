@@ -13,12 +13,13 @@ import torch
 from erlib import checkpoints, passes, plugins, registry
 from erlib.benchmarks.make import make_stream
 from erlib.benchmarks.streams import Stream
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
 from erlib.environment import describe, resolve_device
 from erlib.evaluation import accuracy_row, measure
 from erlib.methods import Method
 from erlib.models import build
 from erlib.pretrained import load_pretrained
+from erlib.protocol import BENCHMARKS
 from erlib.randomness import generator
 from erlib.result import RunResult
 

@@ -7,8 +7,9 @@ import dataclasses
 import pytest
 
 from erlib import config as module
-from erlib.config import BENCHMARKS, RunConfig, from_dict, late, paper_config, run_id
+from erlib.config import RunConfig, from_dict, late, paper_config, run_id
 from erlib.errors import ErlibError
+from erlib.protocol import BENCHMARKS
 
 COLUMNS = ("permuted_mnist", "split_cifar", "split_cub", "split_miniimagenet")
 OTHERS = ("ring", "kmeans", "mof", "hybrid", "full_ring")

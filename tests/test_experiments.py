@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import erlib
-from erlib.config import BENCHMARKS, paper_config
+from erlib.config import paper_config
 from erlib.errors import ErlibError
 from erlib.experiments import EXPERIMENTS, SCALES, TABLES, configs, table_rows
+from erlib.protocol import BENCHMARKS
 from erlib.rows import ALL_ROWS, label, row_of
 from erlib.store import Store
 

@@ -10,8 +10,9 @@ from torch import Tensor
 
 from erlib.benchmarks.images import ImageSet
 from erlib.benchmarks.streams import Examples, MovedColumns, MovedPixels, Normaliser, Stream, Task
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
 from erlib.errors import ErlibError
+from erlib.protocol import BENCHMARKS
 from erlib.randomness import generator
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from erlib.config import BENCHMARKS
 from erlib.experiments import TABLES
 from erlib.paper.lines import Claim, TimeLine, gap, growth, less_forgetting, printed
 from erlib.paper.numbers import text_value, value
+from erlib.protocol import BENCHMARKS
 from erlib.rows import (
     AGEM_10,
     AGEM_256,

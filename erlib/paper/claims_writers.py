@@ -5,12 +5,12 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 
-from erlib.config import BENCHMARKS
 from erlib.metrics import accuracy_curve
 from erlib.paper.claims_results import CIFAR, FOUR, sizes, writers
 from erlib.paper.lines import Claim, Line, arm, gap, less_forgetting
 from erlib.paper.numbers import text_value
 from erlib.paper.runs import Place, places
+from erlib.protocol import BENCHMARKS
 from erlib.result import RunResult
 from erlib.rows import ER_FULL_RING, ER_HYBRID, ER_KMEANS, ER_MOF, ER_RESERVOIR, ER_RING, Row
 

@@ -9,11 +9,12 @@ from dataclasses import dataclass, field
 
 from scipy import stats
 
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
 from erlib.experiments import TABLES
 from erlib.paper.numbers import value
 from erlib.paper.runs import Place, first_seeds, places
 from erlib.paper.timing import ratios
+from erlib.protocol import BENCHMARKS
 from erlib.result import RunResult
 from erlib.rows import Row
 

@@ -6,7 +6,8 @@ import statistics
 
 import pandas
 
-from erlib.config import BENCHMARKS, TABLE_8, RunConfig
+from erlib.config import RunConfig
+from erlib.protocol import BENCHMARKS, TABLE_8
 from erlib.report.page import Page, Series
 from erlib.report.shown import Note, Table
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Hashable
 
 import pandas
 
-from erlib.config import BENCHMARKS
 from erlib.paper import compare, verdict
+from erlib.protocol import BENCHMARKS
 from erlib.report.page import Page, Series
 from erlib.report.shown import Note, Table
 

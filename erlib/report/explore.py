@@ -10,10 +10,11 @@ import numpy as np
 import pandas
 from scipy import stats
 
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
 from erlib.experiments import TABLES
 from erlib.metrics import accuracy_curve, forgetting
 from erlib.paper.numbers import published
+from erlib.protocol import BENCHMARKS
 from erlib.report.moving import Moving
 from erlib.report.numbers import CONFIDENCE, LEAST
 from erlib.report.page import PAGES, Page, Series

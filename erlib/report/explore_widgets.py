@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from erlib.config import BENCHMARKS
+from erlib.protocol import BENCHMARKS
 from erlib.report.explore import FIRST_SHOWN, METRICS, Explorer, along, printed, symbol
 from erlib.report.numbers import LEAST, mean_and_half
 from erlib.report.style import look

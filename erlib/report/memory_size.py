@@ -9,9 +9,10 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
 from erlib.experiments import TABLES
 from erlib.paper.numbers import published
+from erlib.protocol import BENCHMARKS
 from erlib.report.numbers import draw_band
 from erlib.report.page import Page, Series
 from erlib.report.style import (

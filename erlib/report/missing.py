@@ -9,7 +9,8 @@ from typing import Any
 import pandas
 from pandas.io.formats.style import Styler
 
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
+from erlib.protocol import BENCHMARKS
 from erlib.report.page import Page
 from erlib.report.shown import Note, Table
 from erlib.rows import row_of

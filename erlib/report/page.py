@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from erlib import experiments
-from erlib.config import BENCHMARKS, RunConfig, paper_config
+from erlib.config import RunConfig, paper_config
 from erlib.errors import ErlibError
+from erlib.protocol import BENCHMARKS
 from erlib.report import parameters
 from erlib.result import RunResult
 from erlib.rows import ER_RING, Row, row_of

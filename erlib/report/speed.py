@@ -10,8 +10,9 @@ from typing import Any
 import pandas
 
 from erlib.bench import COMMAND, SPEED
-from erlib.config import BENCHMARKS, paper_config
+from erlib.config import paper_config
 from erlib.errors import ErlibError
+from erlib.protocol import BENCHMARKS
 from erlib.registry import MEMORIES
 from erlib.report.page import Page
 from erlib.report.shown import Note, Table

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from erlib.bench import COMMAND
-from erlib.config import BENCHMARKS
+from erlib.protocol import BENCHMARKS
 from erlib.report.page import Page
 from erlib.report.speed import FLAT, SIDES, rows, work, writer_label
 from erlib.report.style import Plot, canvas, legend_below, line_handle, look, note, styled

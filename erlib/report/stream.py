@@ -8,8 +8,9 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from erlib.config import BENCHMARKS, RunConfig
+from erlib.config import RunConfig
 from erlib.metrics import accuracy_curve
+from erlib.protocol import BENCHMARKS
 from erlib.report.memory_size import paper_values
 from erlib.report.numbers import draw_band
 from erlib.report.page import Page, Series

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas
 
 from erlib.bench import COMMAND
-from erlib.config import BENCHMARKS
 from erlib.paper.compare import table
 from erlib.paper.numbers import published
 from erlib.paper.timing import read
+from erlib.protocol import BENCHMARKS
 from erlib.report.page import Page
 from erlib.report.shown import Note, Table
 from erlib.report.style import Plot, canvas, legend_below, line_handle, look, paper_handle, styled

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from erlib.config import BENCHMARKS
 from erlib.experiments import configs
 from erlib.paper.claims import RULE, claims, ledger, summary
 from erlib.paper.claims_results import best_writer
 from erlib.paper.claims_writers import evicted_classes
 from erlib.paper.lines import WORDS, interval, judged
 from erlib.paper.timing import FILE
+from erlib.protocol import BENCHMARKS
 from erlib.result import RunResult
 from erlib.rows import row_of
 from erlib.store import Store

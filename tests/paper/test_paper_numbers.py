@@ -7,10 +7,10 @@ import sys
 
 import pytest
 
-from erlib.config import BENCHMARKS, TABLE_8
 from erlib.errors import ErlibError
 from erlib.experiments import TABLES
 from erlib.paper.numbers import in_text, published, text_value, value
+from erlib.protocol import BENCHMARKS, TABLE_8
 
 
 def test_how_many_numbers_each_table_prints():
