@@ -95,7 +95,7 @@
 
   const FONT = { family: "sans-serif", size: 12, color: "#222" };
   const GRID = { gridcolor: "#e6e6e6", zeroline: false, linecolor: "#666", ticks: "outside", tickcolor: "#666" };
-  const CONFIG = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d", "autoScale2d"] };
+  const CONFIG = { responsive: true, displaylogo: false, modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]] };
   const ticks = (tasks) => ({ tickvals: Array.from({ length: tasks }, (_, i) => i + 1).filter((k) => tasks <= 10 || (tasks - k) % 3 === 0) });
   const words = (text) => ({ text, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5, font: { ...FONT, color: "#666" } });
 
@@ -103,7 +103,7 @@
     const places = shown(), n = places.some((place) => place.runs.length), tasks = bench().tasks;
     const empty = !places.length ? "choose a method above" : n ? "" : "ours: not run yet; hollow: the paper after the last task";
     Plotly.react(root.querySelector(".curves"), traces(), {
-      height: 420, margin: { l: 55, r: 12, t: 40, b: 48 }, showlegend: false, hovermode: "closest", font: FONT,
+      height: 420, margin: { l: 55, r: 12, t: 40, b: 56 }, showlegend: false, hovermode: "closest", font: FONT,
       title: { text: `${bench().title}, ${choice.size} per class${data.quick ? ": QUICK SCALE, not comparable" : ""}`, font: { ...FONT, size: 14 } },
       xaxis: { ...GRID, title: { text: "tasks learned k" }, range: [0.5, tasks + 1.5], ...ticks(tasks) },
       yaxis: { ...GRID, title: { text: data.metrics[choice.metric] } },
@@ -126,8 +126,8 @@
       colorbar: { title: { text: "%" }, thickness: 12 },
       hovertemplate: "task %{x} after task %{y}: %{z:.1f}%<extra></extra>",
     }], {
-      height: 440, margin: { l: 50, r: 10, t: 40, b: 48 }, font: FONT,
-      title: { text: place ? `${choice.of}, ${which}` : "", font: { ...FONT, size: 14 } },
+      height: 440, margin: { l: 50, r: 10, t: 40, b: 56 }, font: FONT,
+      title: { text: runs.length ? `${choice.of}, ${which}` : choice.of ?? "", font: { ...FONT, size: 14 } },
       xaxis: { ...GRID, showgrid: false, title: { text: "accuracy on task" }, range: [0.5, tasks + 0.5], ...ticks(tasks) },
       yaxis: { ...GRID, showgrid: false, title: { text: "after task" }, range: [tasks + 0.5, 0.5], ...ticks(tasks) },
       annotations: runs.length ? [] : [words(place ? "no run of this row is stored yet" : "choose a method above")],
