@@ -46,12 +46,12 @@ def levers(page: Page) -> Table | Note:
 
 def differing(page: Page) -> Table | Note:
     """Every cell that differs from the paper: by how much, and how much of that each lever tried there takes away."""
-    frame = lines(page)
-    frame = frame[frame.verdict == verdict.DIFFERS]
+    every = lines(page)
+    frame = every[every.verdict == verdict.DIFFERS]
     if frame.empty:
         return Note("No cell of this page differs from the paper in the sense of the rule.")
     tried = _tried(page)
-    rows = [_explained(line, tried) for _, line in frame.iterrows()]
+    rows = [_explained(line, tried, _readings(line, every)) for _, line in frame.iterrows()]
     caption = "Cells that differ: ours minus the paper's, and what each lever, on the same seeds, leaves of it"
     return Table(pandas.DataFrame(rows).set_index("cell"), f"{page.name}-differing", f"{caption}. A_T in percent.")
 
@@ -76,7 +76,17 @@ def _tried(page: Page) -> dict[Lever, list[tuple[RunResult, RunResult]]]:
     return tried
 
 
-def _explained(line: pandas.Series, tried: dict[Lever, list[tuple[RunResult, RunResult]]]) -> dict[str, str]:
+def _readings(line: pandas.Series, every: pandas.DataFrame) -> Iterable[str]:
+    """What the other reading of the same printed number is away from it, where the row has one (A-GEM, MER)."""
+    same = every[(every.paper_row == line.paper_row) & (every.metric == line.metric) & (every["row"] != line["row"])]
+    for _, other in same[(same["size"] == line["size"]) & same.ours.notna()].iterrows():
+        digits = 1 if line.metric == "accuracy" else 3
+        yield f"the other reading, {other['row']}: leaves {signed(other.difference, digits)} (n = {other.n})"
+
+
+def _explained(
+    line: pandas.Series, tried: dict[Lever, list[tuple[RunResult, RunResult]]], readings: Iterable[str]
+) -> dict[str, str]:
     size = 0 if pandas.isna(line["size"]) else line["size"]
     digits = 1 if line.metric == "accuracy" else 3
     value = (lambda run: 100 * run.average_accuracy) if line.metric == "accuracy" else (lambda run: run.forgetting)
@@ -90,7 +100,7 @@ def _explained(line: pandas.Series, tried: dict[Lever, list[tuple[RunResult, Run
     return {
         "cell": ", ".join(filter(None, words)),
         "distance": signed(line.difference, digits),
-        "levers": "\n".join(effects) or "none tried in this cell",
+        "levers": "\n".join([*readings, *effects]) or "none tried in this cell",
     }
 
 

@@ -87,6 +87,12 @@ def test_a_differing_cell_shows_what_each_lever_leaves_of_it(opened: Any, tmp_pa
     line = shown.loc["Finetune, A_T"]
     assert line["distance"] == "−10.0"  # the paper prints 53.5
     assert line["levers"] == "init: paper → pytorch: +7.0, leaves −3.0 (n = 5)"
+    for reference, level in ((10, 0.521), (256, 0.631)):
+        for seed in range(5):
+            config = paper_config("permuted_mnist", "agem", seed=seed, replay_batch=reference)
+            store.put(RunResult(config=config, accuracy=_level(level + seed / 10_000), seconds={"train": 1.0}))
+    line = report.differing(opened("tab3", results=str(tmp_path))).shown.loc["A-GEM(10), 1 per class, A_T"]
+    assert line["levers"] == "the other reading, A-GEM(256): leaves +1.0 (n = 5)"  # the paper prints 62.1
     assert "No cell" in repr(report.differing(opened("tab3", results=str(empty_store))))
 
 
