@@ -28,10 +28,10 @@ def claim_table(lines: pandas.DataFrame) -> Table:
     summary = claims.summary(lines)
     shown = pandas.DataFrame(
         {
+            "verdict": summary.judgement,  # first, so that a narrow screen shows it
+            "lines that hold": [f"{row.holds} of {row.lines}" for row in summary.itertuples()],
             "the paper says (in our words)": summary.says.map(_wrapped),
             "where": summary["where"].map(lambda text: _wrapped(text, 18)),
-            "verdict": summary.judgement,
-            "lines that hold": [f"{row.holds} of {row.lines}" for row in summary.itertuples()],
             "supported by the paper's own tables": summary.paper_table,
         }
     ).set_axis(summary.claim)
@@ -45,11 +45,11 @@ def evidence_table(lines: pandas.DataFrame) -> Table:
     """One row for each line: the quantity, the range claimed, our mean and interval, n, and the paper's own value."""
     shown = pandas.DataFrame(
         {
+            "verdict": lines.judgement,
             "quantity": lines.what.map(_wrapped),
             "claimed": [_range(row) for row in lines.itertuples()],
             "ours": [_ours(row) for row in lines.itertuples()],
             "n": lines.n.astype(str),
-            "verdict": lines.judgement,
             "the paper's tables": [_paper(row) for row in lines.itertuples()],
         }
     ).set_axis(lines.claim)

@@ -127,13 +127,13 @@ def _distance(config: RunConfig, base: RunConfig) -> int:
 def _line(label: str, size: int, lever: str, pairs: list[tuple[RunResult, RunResult]]) -> dict[str, Any]:
     with_lever, without = ([100 * run.average_accuracy for run in side] for side in zip(*pairs))
     difference, half = mean_and_half([a - b for a, b in zip(with_lever, without)])
-    interval = "one seed" if half is None else f"{difference - half:+.1f} to {difference + half:+.1f}"
+    interval = "one seed" if half is None else f"{signed(difference - half, 1)} to {signed(difference + half, 1)}"
     return {
         "row": f"{label}, {size} per class" if size else label,
         "lever": lever,
         "without": f"{statistics.fmean(without):.1f}",
         "with": f"{statistics.fmean(with_lever):.1f}",
-        "difference": f"{difference:+.1f}",
+        "difference": signed(difference, 1),
         "95% interval": interval,
         "n": len(pairs),
     }
