@@ -32,7 +32,7 @@ class Report:
     done: list[RunConfig] = field(default_factory=list)
     failed: list[tuple[RunConfig, str]] = field(default_factory=list)
     skipped: list[RunConfig] = field(default_factory=list)
-    here: dict[str, str] = field(default_factory=dict)  # run id -> why no worker process could train it
+    here: list[str] = field(default_factory=list)  # why runs were trained in this process: once for each class
 
     def __str__(self) -> str:
         """A line of counts, then a line for each cause of failure."""
@@ -43,7 +43,7 @@ class Report:
         for error, configs in causes.items():
             more = f" and {len(configs) - 1} more" if len(configs) > 1 else ""
             lines.append(f"failed: {label(configs[0])}{more}: {error}")
-        for reason in dict.fromkeys(self.here.values()):
+        for reason in self.here:
             lines.append(f"trained in this process, one after the other: {reason}")
         return "\n".join(lines)
 
@@ -120,7 +120,8 @@ class _UnderWay:
                 self.report.failed.append((config, str(only_here)))
                 return
             pool = Here()
-            self.report.here[config.run_id] = str(only_here)
+            if str(only_here) not in self.report.here:
+                self.report.here.append(str(only_here))
         root = str(self.store.root.absolute())
         options = {"parcel": parcel} if parcel else {}
         self.futures[pool.submit(train_one, dataclasses.asdict(config), root, *self.where, **options)] = config

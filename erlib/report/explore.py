@@ -10,11 +10,10 @@ import numpy as np
 import pandas
 from scipy import stats
 
-from erlib.config import RunConfig
 from erlib.experiments import TABLES
 from erlib.metrics import accuracy_curve, forgetting
-from erlib.paper.numbers import published
 from erlib.protocol import BENCHMARKS
+from erlib.report.memory_size import printed
 from erlib.report.moving import Moving
 from erlib.report.numbers import CONFIDENCE, LEAST
 from erlib.report.page import PAGES, Page, Series
@@ -132,17 +131,6 @@ def explorer(page: Page) -> Moving:
 def symbol(label: str) -> str:
     """Plotly's name of a row's marker."""
     return _SYMBOLS[look(label).marker]
-
-
-def printed(config: RunConfig, metric: str) -> tuple[float, float | None] | None:
-    """The value after the last task that the paper prints for a config, with its ±; None if it prints none."""
-    name = next((table for table, benchmark in TABLES.items() if benchmark == config.benchmark), None)
-    same = {"method": config.method, "memory": config.memory, "samples_per_class": config.samples_per_class}
-    found = published(name, metric=metric, **same)
-    if found.empty:
-        return None
-    spread = found.spread.iloc[0]
-    return float(found.value.iloc[0]), None if pandas.isna(spread) else float(spread)
 
 
 def _place(place: Series) -> dict[str, Any]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from erlib.protocol import BENCHMARKS
-from erlib.report.explore import FIRST_SHOWN, METRICS, Explorer, along, printed, symbol
+from erlib.report.explore import FIRST_SHOWN, METRICS, Explorer, along, symbol
+from erlib.report.memory_size import printed
 from erlib.report.numbers import LEAST, mean_and_half
 from erlib.report.style import look
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pandas
 
-from erlib import runfile
 from erlib.config import RunConfig
 from erlib.paper import verdict
 from erlib.report.comparison import lines, signed
@@ -65,9 +64,8 @@ def changed(config: RunConfig, base: RunConfig) -> str:
 def _tried(page: Page) -> dict[Lever, list[tuple[RunResult, RunResult]]]:
     """Runs with a lever, each beside the row's own run of the same seed."""
     base = [place for place in page.series() if place.n]
-    known = {result.run_id for place in base for result in place.results}
     tried: dict[Lever, list[tuple[RunResult, RunResult]]] = {}
-    for result in _others(page, known):
+    for result in page.others:
         place = _nearest(result.config, base)
         twin = next((run for run in place.results if run.config.seed == result.config.seed), None) if place else None
         if twin is not None:
@@ -102,14 +100,6 @@ def _explained(
         "distance": signed(line.difference, digits),
         "levers": "\n".join([*readings, *effects]) or "none tried in this cell",
     }
-
-
-def _others(page: Page, known: set[str]) -> Iterable[RunResult]:
-    benchmark = page.series()[0].config.benchmark
-    for path in sorted((page.store.root / "runs" / benchmark).glob("[!.]*.json")):
-        stored = runfile.read(path)
-        if isinstance(stored, runfile.Stored) and not stored.stale and stored.run_id not in known:
-            yield stored.result
 
 
 def _nearest(config: RunConfig, base: list[Series]) -> Series | None:

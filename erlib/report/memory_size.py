@@ -6,6 +6,7 @@ import functools
 import statistics
 from collections.abc import Sequence
 
+import pandas
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator, NullLocator
 
@@ -105,13 +106,21 @@ def _level(axes: Axes, place: Series, edges: tuple[float, float]) -> None:
 
 
 @functools.cache
+def printed(config: RunConfig, metric: str) -> tuple[float, float | None] | None:
+    """The value after the last task that the paper prints for a config's cell, with its ±; None if it prints none."""
+    name = next((table for table, benchmark in TABLES.items() if benchmark == config.benchmark), None)
+    same = {"method": config.method, "memory": config.memory, "samples_per_class": config.samples_per_class}
+    found = published(name, metric=metric, **same) if name else ()
+    if not len(found):
+        return None
+    spread = found.spread.iloc[0]
+    return float(found.value.iloc[0]), None if pandas.isna(spread) else float(spread)
+
+
 def paper_values(config: RunConfig) -> list[float]:
     """The accuracy that the paper prints for a config's cell, if it prints one: a list of one or none."""
-    name = next((table for table, benchmark in TABLES.items() if benchmark == config.benchmark), None)
-    if name is None:
-        return []
-    same = {"method": config.method, "memory": config.memory, "samples_per_class": config.samples_per_class}
-    return [float(value) for value in published(name, metric="accuracy", **same).value]
+    found = printed(config, "accuracy")
+    return [found[0]] if found else []
 
 
 def gains(benchmark: str, places: Sequence[Series]) -> list[str]:

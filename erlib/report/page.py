@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from erlib import experiments
+from erlib import experiments, runfile
 from erlib.config import RunConfig, paper_config
 from erlib.errors import ErlibError
 from erlib.protocol import BENCHMARKS
@@ -111,6 +112,15 @@ class Page:
             for series in self._series[experiment]
             if all(getattr(series.config, name) == value for name, value in settings.items())
         ]
+
+    @functools.cached_property
+    def others(self) -> list[RunResult]:
+        """Stored runs of the page's benchmark that are in none of its main places: runs with other settings."""
+        places = self.series()
+        known = {result.run_id for place in places for result in place.results}
+        paths = sorted((self.store.root / "runs" / places[0].config.benchmark).glob("[!.]*.json"))
+        found = [stored for stored in map(runfile.read, paths) if isinstance(stored, runfile.Stored)]
+        return [stored.result for stored in found if not stored.stale and stored.run_id not in known]
 
     def missing(self, experiment: str) -> list[RunConfig]:
         """The wanted runs that the store does not hold."""
