@@ -9,7 +9,7 @@ book: $(VENV)/ready
 	$(PY) -m erlib book
 
 test: $(VENV)/ready
-	$(PY) -m pytest -q --nbval-lax --nbval-current-env tests notebooks book/pages
+	$(PY) -m pytest -q -n auto --dist loadfile --nbval-lax --nbval-current-env tests notebooks book/pages
 
 bench: $(VENV)/ready .venv-avalanche/ready
 	$(PY) -m erlib bench
