@@ -28,7 +28,7 @@ NUMERICS: dict[str, int] = {
     "split_cub": 1,
     "finetune": 1,
     "ewc": 1,
-    "agem": 1,
+    "agem": 2,
     "mer": 1,
     "er": 1,
     "multitask": 1,

@@ -24,13 +24,8 @@ class AGEM(Method):
 
 def project(gradients: list[Tensor], reference: list[Tensor]) -> list[Tensor]:
     """g - (g.r / r.r) r where g.r < 0, else g, in place: over the whole network, without waiting for the device."""
-    dot, norm = inner(gradients, reference), inner(reference, reference)
-    excess = torch.where(dot < 0, dot / norm, 0.0)
-    torch._foreach_mul_(reference, excess)
-    torch._foreach_sub_(gradients, reference)
+    dot = torch.stack([product.sum() for product in torch._foreach_mul(gradients, reference)]).sum()
+    norm = torch.stack(torch._foreach_norm(reference)).square().sum()
+    excess = torch.where(dot < 0, -dot / norm, 0.0)
+    torch._foreach_addcmul_(gradients, reference, [excess] * len(reference))
     return gradients
-
-
-def inner(a: list[Tensor], b: list[Tensor]) -> Tensor:
-    """Inner product of two gradients."""
-    return torch.stack([product.sum() for product in torch._foreach_mul(a, b)]).sum()
