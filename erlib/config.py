@@ -18,6 +18,11 @@ from erlib.errors import ErlibError
 from erlib.protocol import BENCHMARKS, TABLE_8, benchmark_named
 
 
+def late(default: Any) -> Any:
+    """A field added after runs were stored: left out of the hash while it has its default."""
+    return field(default=default, metadata={"late": True})
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunConfig:
     """One run. A field that the method does not use is None; a `late` field at its default is not hashed."""
@@ -48,6 +53,9 @@ class RunConfig:
     angle: float | None = None  # rotation analysis: degrees between task 1 and task 2
     second_examples: int | None = None  # rotation analysis: training examples of task 2
     restart: bool | None = None  # memory_only: does task 2 begin from a fresh network?
+    bn_eps: float | None = late(None)  # batch norm's epsilon; None: the network's own
+    centred: bool = late(True)  # Split CIFAR: is the mean training image subtracted?
+    stacked: bool = late(True)  # ER: one forward pass over the current and the replayed examples, or one each
 
     def __post_init__(self) -> None:
         check(self)
@@ -81,11 +89,6 @@ def run_id(canonical: dict[str, Any], numerics: dict[str, Any]) -> str:
     """The id of a canonical config made with the given numerics."""
     text = json.dumps({"config": canonical, "numerics": numerics}, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def late(default: Any) -> Any:
-    """A field added after runs were stored: left out of the hash while it has its default."""
-    return field(default=default, metadata={"late": True})
 
 
 def from_dict(values: dict[str, Any]) -> RunConfig:

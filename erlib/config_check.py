@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from erlib import registry
 from erlib.errors import ErlibError
-from erlib.protocol import benchmark_named
+from erlib.protocol import CENTRED, benchmark_named
 
 if TYPE_CHECKING:
     from erlib.config import RunConfig
@@ -21,9 +21,9 @@ _CHOICES = {
 }
 _WHOLE = ("seed", "tasks", "examples_per_task", "test_examples", "batch_size", "samples_per_class", "replay_batch")
 _WHOLE += ("fisher_every", "second_examples")
-_REAL = ("lr", "ewc_lambda", "mer_gamma", "mer_s", "angle")
-_FLAGS = ("replay_current", "restart")
-_NEVER_NULL = ("seed", "tasks", "batch_size", "lr")
+_REAL = ("lr", "ewc_lambda", "mer_gamma", "mer_s", "angle", "bn_eps")
+_FLAGS = ("replay_current", "restart", "centred", "stacked")
+_NEVER_NULL = ("seed", "tasks", "batch_size", "lr", "centred", "stacked")
 
 
 def check(config: RunConfig) -> None:
@@ -65,6 +65,12 @@ def check(config: RunConfig) -> None:
             raise ErlibError(f"method '{config.method}' does not use {name}; leave it out.")
     if "mer_bn" in fields and (config.mer_bn is None) != (bench.model == "mlp"):
         raise ErlibError("mer_bn is for networks with batch norm; give train or running there, null for the mlp.")
+    if config.bn_eps is not None and bench.model == "mlp":
+        raise ErlibError("bn_eps is for networks with batch norm; leave it out for the mlp.")
+    if not config.centred and config.source not in CENTRED:
+        raise ErlibError(f"no mean image is subtracted from '{config.source}'; leave centred out.")
+    if not config.stacked and config.method != "er":
+        raise ErlibError(f"method '{config.method}' stacks no batches; leave stacked out.")
     if config.memory is not None:
         registry.check_memory(config.memory)
         if registry.fixed_writer(config.method) not in (None, config.memory):

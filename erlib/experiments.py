@@ -135,6 +135,14 @@ def _levers_mnist(scale: str) -> Iterator[Cell]:
         yield from _grid("permuted_mnist", rows, (smallest, largest), **lever)
 
 
+def _levers_cifar(scale: str) -> Iterator[Cell]:
+    """What the paper leaves open on Split CIFAR, one at a time, with 1 sample per class."""
+    yield from _grid("split_cifar", (ER_RING_CURRENT,), (1,))
+    yield from _grid("split_cifar", (ER_RING, ER_RESERVOIR), (1,), stacked=False)
+    for lever in ({"init": "pytorch"}, {"bn_eps": 1e-5}, {"centred": False}):
+        yield from _grid("split_cifar", (FINETUNE, ER_RING, ER_RESERVOIR), (1,), **lever)
+
+
 def _lr_swap(scale: str) -> Iterator[Cell]:
     """Reservoir and ring each with the learning rate that Tab. 8 gives the other."""
     paper = TABLE_8["split_cifar"]
@@ -161,6 +169,7 @@ EXPERIMENTS: dict[str, Experiment] = {
     "tab8": Experiment("Learning rates on the CV stream", 3, _selection),
     "beyond_mnist": Experiment("Permuted MNIST beyond the paper", 10, _beyond_mnist),
     "levers_mnist": Experiment("Permuted MNIST: other initial weights, 17 tasks", 5, _levers_mnist),
+    "levers_cifar": Experiment("Split CIFAR: initial weights, batch norm, mean image, two passes", 3, _levers_cifar),
     "rotation_sweep": Experiment(
         "Rotation by 0 to 180 degrees", 5, _rotation((FINETUNE, ER_RING), range(0, 190, 10), (1000,))
     ),

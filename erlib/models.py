@@ -125,13 +125,16 @@ def _uniform(layer: nn.Module, bound: float, generator: torch.Generator) -> None
         nn.init.uniform_(layer.bias, -bound, bound, generator=generator)
 
 
-def build(name: str, outputs: int) -> MLP | ResNet18:
-    """A network with its weights still undefined: "mlp", "resnet18_reduced" or "resnet18"."""
+def build(name: str, outputs: int, eps: float | None = None) -> MLP | ResNet18:
+    """A network with its weights still undefined: "mlp", "resnet18_reduced" or "resnet18".
+
+    `eps` is batch norm's; None: the released code's for the reduced one, torchvision's for the other.
+    """
     with torch.device("meta"):
         if name == "mlp":
             net: MLP | ResNet18 = MLP(outputs)
-        elif name == "resnet18_reduced":  # BN eps as in the released code; its biased running variance is not copied
-            net = ResNet18(outputs, maps=20, eps=1e-3, small_images=True)
+        elif name == "resnet18_reduced":  # the released code's biased running variance is not copied
+            net = ResNet18(outputs, maps=20, eps=eps or 1e-3, small_images=True)
         else:
-            net = ResNet18(outputs, maps=64, eps=1e-5, small_images=False)
+            net = ResNet18(outputs, maps=64, eps=eps or 1e-5, small_images=False)
     return net.to_empty(device="cpu")

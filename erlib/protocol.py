@@ -22,6 +22,7 @@ class Benchmark:
     fisher_every: int  # EWC: steps between two updates of the Fisher average
 
 
+CENTRED = ("cifar100", "toy")  # data sets from which the mean training image is subtracted
 BENCHMARKS: dict[str, Benchmark] = {
     "permuted_mnist": Benchmark(
         title="Permuted MNIST",

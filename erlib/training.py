@@ -159,7 +159,7 @@ class Trainer:
 def make_method(config: RunConfig, stream: Stream, data: str | Path | None, device: torch.device) -> Method:
     """The method of a config with its network and memory, ready for the first mini-batch."""
     name = BENCHMARKS[config.benchmark].model
-    net = build(name, stream.outputs)
+    net = build(name, stream.outputs, config.bn_eps)
     net.initialise(config.init, generator(config.seed, "initialisation"))
     if config.source == "cub":
         load_pretrained(net, data)

@@ -130,8 +130,8 @@ def test_the_runs_line_counts_benchmarks_with_the_papers_runs():
     toys = [run("split_cub", source="toy"), run("split_cifar", stream="cv"), run("permuted_mnist", source="mnist-5k")]
     assert "**0 of the paper's four benchmarks**." in book_texts.runs_line(toys)
     line = book_texts.runs_line([*toys, run("permuted_mnist"), run("split_cub"), run("split_cub", seed=1)])
-    assert "**2 of the paper's four benchmarks**: Permuted MNIST (1 of 35 cells of its table)" in line
-    assert "Split CUB (1 of 31 cells of its table). For Split CIFAR and" in line
+    assert "**2 of the paper's four benchmarks**: Permuted MNIST (1 of 35 settings of its table)" in line
+    assert "Split CUB (1 of 31 settings of its table). For Split CIFAR and" in line
     assert "the command that trains" not in book_texts.runs_line([run(name) for name in book_texts.TABLES.values()])
 
 

@@ -84,6 +84,9 @@ WRONG = {
     "head": (lambda: paper_config("split_cifar", "finetune", head="shared"), "head for each task"),
     "distances": (lambda: paper_config("split_cifar", "er", memory="ring", distances="literal"), "kmeans and mof"),
     "choice": (lambda: paper_config("permuted_mnist", "finetune", init="zeros"), "init is 'zeros'"),
+    "no batch norm": (lambda: paper_config("permuted_mnist", "finetune", bn_eps=1e-5), "networks with batch norm"),
+    "no mean image": (lambda: paper_config("split_cub", "finetune", centred=False), "subtracted from 'cub'"),
+    "no stack": (lambda: paper_config("split_cifar", "agem", stacked=False), "'agem' stacks no batches"),
 }
 
 
@@ -114,7 +117,7 @@ def test_a_wrong_value_gets_one_sentence_that_names_it(name, value):
         paper_config("permuted_mnist", "er", memory="ring", **{name: value})
 
 
-@pytest.mark.parametrize("name", ["lr", "batch_size", "tasks", "seed"])
+@pytest.mark.parametrize("name", ["lr", "batch_size", "tasks", "seed", "centred", "stacked"])
 def test_null_is_refused_where_every_run_needs_a_value(name):
     with pytest.raises(ErlibError, match=name):
         paper_config("permuted_mnist", "finetune", **{name: None})
@@ -148,6 +151,14 @@ def test_every_field_moves_the_id():
     }  # fmt: skip
     ids = {base.run_id} | {base.replace(**{name: value}).run_id for name, value in changes.items()}
     assert len(ids) == 1 + len(changes)
+
+
+def test_the_levers_of_split_cifar_move_the_id():
+    base = paper_config("split_cifar", "er", memory="ring")
+    changes = {"bn_eps": 1e-5, "centred": False, "stacked": False}
+    ids = {base.run_id} | {base.replace(**{name: value}).run_id for name, value in changes.items()}
+    assert len(ids) == 4
+    assert not set(changes) & set(base.canonical())
 
 
 def test_ids_survive_a_field_that_is_added_later(monkeypatch):

@@ -49,6 +49,13 @@ def test_the_mlp_has_pytorchs_own_initialisation_as_a_switch():
         assert float(layer.weight.detach().std()) == pytest.approx(bound / math.sqrt(3), rel=0.05)
 
 
+@pytest.mark.parametrize(("name", "own"), [("resnet18_reduced", 1e-3), ("resnet18", 1e-5)])
+def test_batch_norm_has_the_networks_own_epsilon_or_the_one_given(name, own):
+    for given, expected in ((None, own), (1e-4, 1e-4)):
+        norms = [m for m in build(name, 10, given).modules() if isinstance(m, nn.BatchNorm2d)]
+        assert {norm.eps for norm in norms} == {expected}
+
+
 @pytest.mark.parametrize(("scheme", "power"), [("paper", 1), ("pytorch", 2)])
 def test_convolutions_start_uniform_within_their_bound(scheme, power):
     net = made("resnet18_reduced", 100, scheme=scheme)

@@ -224,6 +224,8 @@ def test_split_cifar_subtracts_the_mean_training_image():
     assert got.is_contiguous(memory_format=torch.channels_last)
     np.testing.assert_allclose(got.numpy(), expected, atol=1e-6)
     assert x.dtype == torch.uint8  # the stored images stay as they are
+    plain = make_stream(toy(tasks=1, centred=False)).normalise(x)
+    np.testing.assert_allclose(plain.numpy(), (x.numpy() / 255.0).transpose(0, 3, 1, 2), atol=1e-6)
 
 
 @pytest.mark.parametrize(("benchmark", "source"), [("split_miniimagenet", "miniimagenet"), ("split_cub", "cub")])

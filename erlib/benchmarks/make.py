@@ -12,7 +12,7 @@ from erlib.benchmarks.images import ImageSet
 from erlib.benchmarks.streams import Examples, MovedColumns, MovedPixels, Normaliser, Stream, Task
 from erlib.config import RunConfig
 from erlib.errors import ErlibError
-from erlib.protocol import BENCHMARKS
+from erlib.protocol import BENCHMARKS, CENTRED
 from erlib.randomness import generator
 
 IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
@@ -112,7 +112,9 @@ def _split_stream(config: RunConfig, images: ImageSet, device: torch.device) -> 
 
 def _normaliser(config: RunConfig, images: ImageSet) -> Normaliser:
     """CIFAR and toy: minus the mean training image. miniImageNet and CUB: ImageNet's mean and deviation a channel."""
-    if config.source in ("cifar100", "toy"):
+    if config.source in CENTRED:
+        if not config.centred:
+            return Normaliser(1 / 255, None)
         total = images.x_train.sum(0, dtype=torch.int64)  # exact
         mean = (total.double() / (255 * len(images.x_train))).float()
         return Normaliser(1 / 255, mean.permute(2, 0, 1))

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 import torch
+
+from erlib.benchmarks.make import make_stream
+from erlib.config import paper_config
+from erlib.training import make_method
 
 
 @pytest.mark.parametrize("writer", ["ring", "reservoir"])
@@ -20,6 +26,23 @@ def test_a_step_is_the_mean_over_the_stack_each_under_its_own_head(kit, writer):
         method.end_task(t)
     no_replay = 5 if writer == "ring" else 1  # the ring replays completed tasks only
     assert sizes == [4] * no_replay + [7] * (15 - no_replay)
+
+
+def test_two_passes_give_the_same_mean_but_norm_each_batch_by_itself(kit):
+    """Without batch norm nothing changes; with it each batch has its own statistics; an empty one is left out."""
+    both = [kit.method(kit.config("er", memory="reservoir", lr=0.2, stacked=stacked)) for stacked in (True, False)]
+    for batch in kit.batches(0, 4):
+        for method in both:
+            method.observe(*batch)
+    assert torch.allclose(*(torch.cat([p.flatten() for p in method.params]) for method in both), atol=1e-6)
+
+    config = paper_config("split_cifar", "er", memory="reservoir", source="toy", tasks=1, stacked=False)
+    stream = make_stream(config)
+    method, seen = make_method(config, stream, None, torch.device("cpu")), []
+    method.net.bn1.register_forward_hook(lambda module, given, out: seen.append(len(given[0])))
+    for x, y in itertools.islice(stream.tasks[0].train.batches(10), 2):
+        method.observe(x, y, 0)
+    assert seen == [10, 10, len(method.memory)]
 
 
 def test_the_memory_is_read_before_the_step_and_written_after_it(kit):
