@@ -47,11 +47,11 @@ def texts(root: Path) -> dict[str, str]:
 
 
 def runs_line(results: list[RunResult]) -> str:
-    """How many of the paper's four benchmarks have runs, and how many cells of each one's table."""
+    """How many of the paper's four benchmarks have runs, and how many settings of each one's table."""
     stored = {result.config.replace(seed=0).run_id for result in results}
     cells = {table: {config.run_id for config in configs(table, seeds=1)} for table in TABLES}
     have = [
-        f"{BENCHMARKS[name].title} ({len(cells[table] & stored)} of {len(cells[table])} cells of its table)"
+        f"{BENCHMARKS[name].title} ({len(cells[table] & stored)} of {len(cells[table])} settings of its table)"
         for table, name in TABLES.items()
         if cells[table] & stored
     ]
@@ -84,6 +84,7 @@ def settings_table() -> str:
     rows = ["| setting | default | meaning |", "|---|---|---|"]
     for field in dataclasses.fields(RunConfig):
         default, comment = found[field.name]
+        default = default.removeprefix("late(").removesuffix(")")
         rows.append(f"| `{field.name}` | {f'`{default}`' if default else ''} | {comment} |")
     return "\n".join(rows) + "\n"
 

@@ -25,13 +25,13 @@ between numbers where the sentence names a bound. Its {CONFIDENCE:.0%} t-interva
 - **{TOO_FEW}**: it crosses the edge of the range, or there is only one seed.
 - **{NOT_RUN}**: no seed has all the runs.
 
-Where the sentence only mentions a number ("by 1.7"), the direction is judged, and a column says whether that number
-lies inside the interval. "Within 0.5" holds if the whole interval lies within ±0.5. "At least as good" allows
+Where the sentence only mentions a number ("by 1.7"), the direction is judged, and the number stands beside the range
+claimed. "Within 0.5" holds if the whole interval lies within ±0.5. "At least as good" allows
 {AS_GOOD:g} point less; a "slight" overhead is less than {SLIGHT:g} times the time; a loss "nearly 0" is below
 {NEAR_ZERO:g}; a level that the text gives as a round number may be {ABOUT:g} points off. ER against A-GEM or MER is
 judged in both readings of these. "ER" without a writer is the writer that is best in the paper's own table, or the ring
 where the paper's example is the ring. A sentence holds if all of its lines hold, and does not if one does not. The
-last columns say whether the paper's own tables support the line.
+last column says whether the paper's own tables support the line.
 """
 
 
