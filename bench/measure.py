@@ -12,7 +12,10 @@ from typing import Any
 
 import bare
 import work
-from work import alternate, clock, config, half, learning, prepare
+from work import Work, alternate, clock, config, half, learning, prepare
+
+from erlib.memory import Memory
+from erlib.memory.reservoir import Reservoir
 
 Numbers = dict[str, dict[str, float]]  # contender -> {"seconds", "ratio"}
 STEPS = {"permuted_mnist": 100, "split_cifar": 10}  # steps a block; a fifth of them for MER, which is dear
@@ -20,6 +23,7 @@ BLOCKS = {"permuted_mnist": 6, "split_cifar": 2}
 SEEN = 4  # tasks of an evaluation
 GROWTH = {"samples per class": (1, 3, 10, 30, 100), "tasks seen": (2, 5, 10, 20), "classes": (20, 50, 100, 200)}
 ENOUGH = {"samples per class": 1500}  # examples a task that fill the memory; else 200
+SEEN_PER_SLOT = 3  # examples that a reservoir has seen for each of its slots: at every size it takes in one in three
 
 
 def steps(side: str, benchmark: str, methods: list[str]) -> dict[str, Numbers]:
@@ -104,9 +108,20 @@ def growth(writer: str) -> dict[str, Numbers]:
             options = {"samples_per_class": size, "tasks": tasks, "examples_per_task": ENOUGH.get(axis, 200)}
             wanted = config("permuted_mnist", "er", memory=writer, **options)
             method, stream = prepare(wanted, seen - 1, current=True)
-            contenders[str(value)] = learning(method, stream.tasks[seen - 1], 30)
-        numbers[axis] = alternate(contenders, 12)
+            contenders[str(value)] = _same_share(method.memory, learning(method, stream.tasks[seen - 1], 15))
+        numbers[axis] = alternate(contenders, 24)
     return numbers
+
+
+def _same_share(memory: Memory, learn: Work) -> Work:
+    """Blocks that begin after as many examples a slot: a reservoir takes in fewer the more it has seen."""
+
+    def block() -> float:
+        if isinstance(memory, Reservoir):
+            memory.seen = SEEN_PER_SLOT * memory.size
+        return learn()
+
+    return block
 
 
 def timing(benchmark: str, rows: list[dict[str, Any]], rounds: int) -> dict[str, list[float]]:

@@ -21,7 +21,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "--repeats", type=int, default=5, metavar="N", help="repetitions, of long ones at most 3 (default 5)"
     )
     command.add_argument("--scale", default="paper", choices=("paper", "small"), help="of the whole runs")
-    command.add_argument("--cub-steps", type=int, default=25, metavar="N", help="steps of Table 2's CUB (default 25)")
+    command.add_argument("--cub-steps", type=int, default=50, metavar="N", help="steps of Table 2's CUB (default 50)")
     command.add_argument("--out", metavar="DIR", help="where speed.json and learning_time.json go (default: results/)")
     command.add_argument(
         "--avalanche", default=".venv-avalanche/bin/python", metavar="PYTHON", help="Avalanche's (default: %(default)s)"

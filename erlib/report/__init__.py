@@ -15,7 +15,7 @@ from erlib.report.page import PAGES, Page, Series, open_page
 from erlib.report.quickstart import live_curves, memory_pictures, quick_configs, train_live
 from erlib.report.rotation import rotation_curves, rotation_strength, rotation_sweep
 from erlib.report.shown import Note, Table
-from erlib.report.speed import aims, how, speed
+from erlib.report.speed import aims, how, limits, speed
 from erlib.report.speed_figures import growth, speed_ratios
 from erlib.report.stream import along_stream, hybrid_switch
 from erlib.report.style import Plot, look
@@ -52,6 +52,7 @@ __all__ = [
     "intervals",
     "learning_table",
     "levers",
+    "limits",
     "lines",
     "live_curves",
     "look",

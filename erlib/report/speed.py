@@ -62,16 +62,31 @@ def aims(page: Page) -> Table | Note:
     return Table(shown, f"{page.name}-aims", caption, words=words)
 
 
+def limits(page: Page) -> Note:
+    """How much faster than Avalanche's run any program could be: as much as the bare loop is."""
+    words = [
+        f"{BENCHMARKS[row['benchmark']].title}: Avalanche's whole run takes {row['ratio']:.2f} times as long as the "
+        "bare loop's, which has nothing left to leave out. On one core of this machine no program could gain more."
+        for row in rows(page, "runs")
+        if (row["what"], row["side"]) == ("run", "avalanche")
+    ]
+    return Note(*words) if words else absent(page)
+
+
 def how(page: Page) -> Note:
     """The machine, how often, and what was cut short."""
     content = read(page)
     if not content:
         return absent(page)
-    machine = next(iter(content.values()))["machine"]
-    words = [
-        f"Measured on {machine['cpu']}, {machine['cores']} cores, PyTorch {machine['torch']}, Avalanche "
-        f"{machine['avalanche'] or 'absent'}, {machine['when'][:10]}; {machine['load']} processes were busy beforehand."
-    ]
+    sittings: dict[str, list[str]] = {}
+    for name, section in content.items():
+        machine = section["machine"]
+        sentence = (
+            f"measured on {machine['cpu']}, {machine['cores']} cores, PyTorch {machine['torch']}, Avalanche "
+            f"{machine['avalanche'] or 'absent'}, {machine['when'][:10]}; {machine['load']} processes busy before."
+        )
+        sittings.setdefault(sentence, []).append(name)
+    words = [f"{', '.join(names).capitalize()}: {sentence}" for sentence, names in sittings.items()]
     counts = {
         name: max((len(row.get("seconds_repetitions", ())) for row in rows(page, name)), default=0) for name in content
     }

@@ -80,6 +80,7 @@ def test_the_table_and_the_figures_show_what_was_measured(opened: Any, measured:
     assert table.loc[("Split CIFAR", "step, ER-Ring"), "Avalanche"] == "100 ms\n(3.00: 3.00 to 3.00)"
     assert table.loc[("Split CIFAR", "whole run"), "bare loop"].endswith("100 MB")
     assert "3 of 17 tasks, with 50 examples each" in repr(report.how(page))
+    assert "whole run takes 1.50 times as long as the bare loop's" in repr(report.limits(page))
     left, _ = report.speed_ratios(page).figure.axes
     assert "not measured yet" in left.texts[0].get_text()
     assert [label.get_text() for label in left.get_yticklabels()][-1] == "run in a sweep"
@@ -89,7 +90,7 @@ def test_the_table_and_the_figures_show_what_was_measured(opened: Any, measured:
 
 def test_without_measurements_the_page_says_how_to_make_them(opened: Any, tmp_path: Path) -> None:
     page = opened("speed", results=str(tmp_path))
-    for shown in (report.speed(page), report.aims(page), report.how(page)):
+    for shown in (report.speed(page), report.aims(page), report.limits(page), report.how(page)):
         assert "`python -m erlib bench` writes `results/speed.json`" in repr(shown)
     for plot in (report.speed_ratios(page), report.growth(page)):
         assert any("not measured yet" in text.get_text() for axes in plot.figure.axes for text in axes.texts)
