@@ -48,7 +48,7 @@ class PooledPass:
     def batches(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         """Images, labels, each example's task."""
         for chosen in self.order.split(self.size):
-            chosen = chosen[chosen[:, 0].argsort()]
+            chosen = chosen[chosen[:, 0].argsort(stable=True)]  # else processors differ in the order
             parts = []
             for t in chosen[:, 0].unique().tolist():
                 parts.append(self.tasks[t].train.rows(chosen[chosen[:, 0] == t, 1]))

@@ -31,7 +31,7 @@ NUMERICS: dict[str, int] = {
     "agem": 2,
     "mer": 1,
     "er": 1,
-    "multitask": 1,
+    "multitask": 2,
     "memory_only": 1,
     "reservoir": 1,
     "ring": 1,

@@ -9,7 +9,7 @@ import torch
 
 from erlib.benchmarks.make import make_stream
 from erlib.config import paper_config
-from erlib.passes import pooled
+from erlib.passes import PooledPass, pooled
 from erlib.training import run
 
 
@@ -46,6 +46,26 @@ def test_the_pool_is_shuffled_by_seed():
         orders.append(torch.cat([part.order for part in parts]))
     assert torch.equal(orders[0], orders[1])
     assert not torch.equal(orders[0], orders[2])
+
+
+def test_within_a_batch_the_examples_of_a_task_keep_the_order_drawn():
+    """An unstable sort would order them differently on different processors, and so round their sum differently."""
+    drawn = torch.tensor([[t, row] for row in range(20) for t in (1, 0)])  # 40 examples: sorts differ from 16 on
+    asked: dict[int, list[int]] = {}
+    tasks = [Asked(asked, t) for t in range(2)]
+    _ = list(PooledPass(tasks, drawn, 40).batches())
+    assert asked == {0: list(range(20)), 1: list(range(20))}
+
+
+class Asked:
+    """A task that notes which of its rows are asked for."""
+
+    def __init__(self, asked, t):
+        self.asked, self.t, self.train = asked, t, self
+
+    def rows(self, where):
+        self.asked[self.t] = where.tolist()
+        return torch.zeros(len(where), 1), torch.zeros(len(where))
 
 
 def test_a_step_is_the_mean_each_under_its_own_head(kit):
