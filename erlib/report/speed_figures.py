@@ -83,6 +83,7 @@ def growth(page: Page) -> Plot:
                 below.xaxis.set_major_locator(FixedLocator(ticks))
                 below.xaxis.set_minor_locator(NullLocator())
                 below.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        panels[0, 0].margins(y=0.15)
         panels[0, 0].set(ylabel="a step, ms", ylim=(0, None))
         panels[1, 0].set_ylabel("ratio to the first point")
         handles = [line_handle(writer_label(writer)) for writer in writers]
