@@ -7,7 +7,7 @@ from erlib.report.choice import agreement, choices
 from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
 from erlib.report.explore import Explorer, explorer
 from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
-from erlib.report.levers import beyond, differing, levers
+from erlib.report.levers import asked, beyond, differing, levers
 from erlib.report.memory_size import memory_size
 from erlib.report.missing import missing
 from erlib.report.own import beside_the_paper
@@ -34,6 +34,7 @@ __all__ = [
     "agreement",
     "aims",
     "along_stream",
+    "asked",
     "balance",
     "beside_the_paper",
     "beyond",

@@ -33,6 +33,17 @@ def beyond(page: Page, experiment: str) -> Table:
     return Table(shown, f"{page.name}-beyond", f"{title}. Mean ± standard deviation over n seeds.")
 
 
+def asked(page: Page, experiment: str) -> Table:
+    """Settings that were put to the CV stream: learning rate, A_T and F_T of each."""
+    rows = [
+        {"row": place.label, "learning rate": f"{place.config.lr:g}", "A_T [%], below it F_T": _cell(place)}
+        for place in page.series(experiment)
+    ]
+    title = page.titled("Asked on the CV stream, 1 sample per class").replace("\n", ". ")
+    caption = f"{title}. Mean ± standard deviation over n seeds."
+    return Table(pandas.DataFrame(rows).set_index("row"), f"{page.name}-{experiment}", caption)
+
+
 def levers(page: Page) -> Table | Note:
     """Every stored run of the benchmark whose settings differ from a row's own: what changed, and what it did."""
     tried = _tried(page)

@@ -58,6 +58,13 @@ def test_latex_has_a_line_for_each_row(opened: Any) -> None:
     assert "10\\textdegree{}" in report.to_latex(report.rotation_table(opened("tab7")))
 
 
+def test_what_the_cv_stream_was_asked(opened: Any, empty_store: Path) -> None:
+    shown = report.asked(opened("tab4", results=str(empty_store)), "cv_questions").shown
+    assert list(shown.index[:3]) == ["MER(single)", "MER(single), running BN", "MER(batch)"]
+    assert list(shown["learning rate"].iloc[3:]) == ["0.03", "0.03", "0.1", "0.1"]
+    assert set(shown.iloc[:, 1]) == {"not run"}
+
+
 def test_rows_beyond_the_paper(opened: Any, empty_store: Path) -> None:
     shown = report.beyond(opened("tab3"), "beyond_mnist").shown
     assert "(n = 3)" in shown.loc["ER-Hybrid", "1"]
