@@ -61,17 +61,15 @@ def measured(tmp_path: Path) -> Path:
 def test_aims_are_judged_from_the_file(opened: Any, measured: Path) -> None:
     table = report.aims(opened("speed", results=str(measured)))
     word = table.shown.verdict
-    assert word["Split CIFAR: a step of ER-Ring over the bare loop's"] == "met"
-    assert word["Split CIFAR: a step of EWC over the bare loop's"] == "not met"
-    assert word["Split CIFAR: a step of A-GEM(10) over the bare loop's"] == "not run"
-    assert word["Split CIFAR: a whole run, Avalanche's time over erlib's"] == "met"  # 1.5
-    assert word["Split CIFAR: a run in a sweep on all cores, Avalanche's time over erlib's"] == "not met"  # 2
-    assert word["ER-Ring: a step at 100 per class over one at 1"] == "met"
-    assert word["ER-MoF: a step at 100 per class over one at 1"] == "not met"
-    assert word["Start-up: import erlib, after torch"] == "not met"  # quick, but with matplotlib
+    assert word["Split CIFAR: a step of ER-Ring"] == "met"
+    assert word["Split CIFAR: a step of EWC"] == "not met"
+    assert word["Split CIFAR: a step of A-GEM(10)"] == "not run"
+    assert word["Split CIFAR: a whole run"] == "met"  # 1.5
+    assert word["Split CIFAR: a run in a sweep"] == "not met"  # 2
+    assert word["ER-Ring: a step at 100 per class"] == "met"
+    assert word["ER-MoF: a step at 100 per class"] == "not met"
+    assert word["import erlib, after torch"] == "not met"  # quick, but with matplotlib
     assert "3 of" in table.caption
-    assert "ER-MoF" in table.caption
-    assert "ER-Ring: a step at" not in table.caption
 
 
 def test_the_table_and_the_figures_show_what_was_measured(opened: Any, measured: Path) -> None:
