@@ -35,8 +35,8 @@ NUMERICS: dict[str, int] = {
     "memory_only": 1,
     "reservoir": 1,
     "ring": 1,
-    "kmeans": 2,
-    "mof": 2,
+    "kmeans": 3,
+    "mof": 3,
     "hybrid": 1,
     "full_ring": 1,
 }

@@ -73,6 +73,20 @@ class ByFeature(Memory):
         self.x.index_copy_(0, where, x.index_select(0, index))
         self.fill(self._sent(torch.tensor(blocks)), where, features.index_select(0, index), first)
 
+    def _of_class(self, name: str, blocks: Tensor) -> Tensor:
+        """One of the writer's own tensors, slot by slot of each class: [classes, quota, ...]."""
+        tensor = self._tensors[name]
+        return tensor.view(self.classes, self.quota, *tensor.shape[1:]).index_select(0, blocks)
+
+    def _remoteness(self, name: str, blocks: Tensor, points: Tensor) -> Tensor:
+        """How far the vectors of each class are from its point: [classes, quota], in the order of the distances.
+
+        It is |v|²/2 - v·p, half the squared distance but for |p|²/2, which all slots share. "half" holds |v|²/2, so
+        that only the product grows with the slots of a class, not three passes over differences.
+        """
+        product = torch.bmm(points.unsqueeze(1), self._of_class(name, blocks).transpose(1, 2)).squeeze(1)
+        return self._of_class("half", blocks) - product
+
     def _replace(self, slots: Tensor, take: Tensor, x: Tensor, **values: Tensor) -> None:
         """Overwrite the slots where `take` is true: the image and the named tensors."""
         shape = (-1, *[1] * (x.dim() - 1))
@@ -90,6 +104,11 @@ class ByFeature(Memory):
         super().load_state_dict(state)
         self._block = {(t, y): block for t, y, block in state["blocks"]}
         self._tensors = {name: tensor.to(self.device) for name, tensor in state["tensors"].items()}
+
+
+def half_square(vectors: Tensor) -> Tensor:
+    """Half the squared length of each vector."""
+    return vectors.square().sum(1) / 2
 
 
 def _each_class_once(keys: list[Key]) -> list[list[int]]:

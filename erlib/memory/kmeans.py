@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from erlib.memory.by_feature import CLOSER, ByFeature
+from erlib.memory.by_feature import CLOSER, ByFeature, half_square
 
 
 class KMeans(ByFeature):
@@ -17,29 +17,34 @@ class KMeans(ByFeature):
 
     def allocate(self, width: int) -> dict[str, Tensor]:
         slots = self.classes * self.quota
-        zeros = torch.zeros(slots, width, device=self.device)
-        column = torch.zeros(slots, device=self.device)
-        return {"centroid": zeros, "kept": zeros.clone(), "count": column, "distance": column.clone()}
+        vectors, columns = torch.zeros(slots, width, device=self.device), torch.zeros(slots, device=self.device)
+        tensors = {"centroid": vectors, "half": columns, "count": columns.clone()}
+        if self.distances == "literal":
+            return tensors | {"distance": columns.clone()}
+        return tensors | {"kept": vectors.clone()}
 
     def fill(self, blocks: Tensor, slots: Tensor, features: Tensor, first: Tensor) -> None:
-        for name in ("centroid", "kept"):
-            self._tensors[name].index_copy_(0, slots, features)
-        self._tensors["count"].index_fill_(0, slots, 1)  # its distance to its own centroid is 0
+        self._tensors["count"].index_fill_(0, slots, 1)
+        self._move(slots, features)  # its distance to its own centroid is 0
+        if self.distances != "literal":
+            self._tensors["kept"].index_copy_(0, slots, features)
 
     def compete(self, blocks: Tensor, x: Tensor, features: Tensor) -> None:
         centroid, count = self._tensors["centroid"], self._tensors["count"]
-        of_class = centroid.view(self.classes, self.quota, -1)
-        apart = of_class.index_select(0, blocks).sub_(features.unsqueeze(1))
-        nearest = apart.square_().sum(2).argmin(1)  # line 6
-        slots = blocks * self.quota + nearest
+        slots = blocks * self.quota + self._remoteness("centroid", blocks, features).argmin(1)  # line 6
         n = count.index_select(0, slots) + 1
         c = centroid.index_select(0, slots)
         c = c + (features - c) / n.unsqueeze(1)  # line 8
         count.index_copy_(0, slots, n)
-        centroid.index_copy_(0, slots, c)
+        self._move(slots, c)
         new = (features - c).norm(dim=1)
         if self.distances == "literal":
             old = self._tensors["distance"].index_select(0, slots)
+            self._replace(slots, new < CLOSER * old, x, distance=new)
         else:
             old = (self._tensors["kept"].index_select(0, slots) - c).norm(dim=1)
-        self._replace(slots, new < CLOSER * old, x, kept=features, distance=new)
+            self._replace(slots, new < CLOSER * old, x, kept=features)
+
+    def _move(self, slots: Tensor, centroids: Tensor) -> None:
+        self._tensors["centroid"].index_copy_(0, slots, centroids)
+        self._tensors["half"].index_copy_(0, slots, half_square(centroids))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from erlib.memory.by_feature import CLOSER, ByFeature
+from erlib.memory.by_feature import CLOSER, ByFeature, half_square
 
 DECAY = 0.5  # alpha of Alg. 5; the paper does not give it, the first author's later code uses 0.5
 
@@ -18,25 +18,32 @@ class MeanOfFeatures(ByFeature):
 
     def allocate(self, width: int) -> dict[str, Tensor]:
         slots = self.classes * self.quota
-        kept = torch.zeros(slots, width, device=self.device)
-        mean = torch.zeros(self.classes, width, device=self.device)
-        return {"kept": kept, "mean": mean, "distance": torch.zeros(slots, device=self.device)}
+        mean, column = torch.zeros(self.classes, width, device=self.device), torch.zeros(slots, device=self.device)
+        if self.distances == "literal":
+            return {"mean": mean, "distance": column}
+        return {"mean": mean, "half": column, "kept": torch.zeros(slots, width, device=self.device)}
 
     def fill(self, blocks: Tensor, slots: Tensor, features: Tensor, first: Tensor) -> None:
         mean = self._moved_mean(blocks, features, first)
-        self._tensors["kept"].index_copy_(0, slots, features)
-        self._tensors["distance"].index_copy_(0, slots, (features - mean).norm(dim=1))
+        for name, values in self._of_kept(features, (features - mean).norm(dim=1)).items():
+            self._tensors[name].index_copy_(0, slots, values)
 
     def compete(self, blocks: Tensor, x: Tensor, features: Tensor) -> None:
         mean = self._moved_mean(blocks, features)
         new = (features - mean).norm(dim=1)
         if self.distances == "literal":
-            kept = self._tensors["distance"].view(self.classes, self.quota).index_select(0, blocks)
+            slots = blocks * self.quota + self._of_class("distance", blocks).argmax(1)
+            farthest = self._tensors["distance"].index_select(0, slots)
         else:
-            of_class = self._tensors["kept"].view(self.classes, self.quota, -1)
-            kept = of_class.index_select(0, blocks).sub_(mean.unsqueeze(1)).norm(dim=2)
-        farthest, place = kept.max(1)
-        self._replace(blocks * self.quota + place, new < CLOSER * farthest, x, kept=features, distance=new)
+            slots = blocks * self.quota + self._remoteness("kept", blocks, mean).argmax(1)
+            farthest = (self._tensors["kept"].index_select(0, slots) - mean).norm(dim=1)
+        self._replace(slots, new < CLOSER * farthest, x, **self._of_kept(features, new))
+
+    def _of_kept(self, features: Tensor, distance: Tensor) -> dict[str, Tensor]:
+        """What is remembered of an example that is kept."""
+        if self.distances == "literal":
+            return {"distance": distance}
+        return {"kept": features, "half": half_square(features)}
 
     def _moved_mean(self, blocks: Tensor, features: Tensor, first: Tensor | None = None) -> Tensor:
         means = self._tensors["mean"]
