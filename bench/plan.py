@@ -13,7 +13,7 @@ from erlib.rows import MAIN_ROWS
 SIDES = ("bare", "erlib", "avalanche")
 BENCHMARKS = ("permuted_mnist", "split_cifar")
 METHODS = ("finetune", "er", "agem", "ewc", "mer")
-LONG = ("evaluation", "runs", "growth")  # sections of at most 3 repetitions
+LONG = ("evaluation", "runs")  # sections of at most 3 repetitions
 RUNS = {"permuted_mnist": 4, "split_cifar": 2}  # of a sweep
 # Tasks of a whole run: at "paper" all of MNIST's; a Split CIFAR run is cut to 3 of 17, see `cut`.
 TASKS = {"paper": {"permuted_mnist": None, "split_cifar": 3}, "small": {"permuted_mnist": 3, "split_cifar": 2}}
