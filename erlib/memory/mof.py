@@ -25,7 +25,7 @@ class MeanOfFeatures(ByFeature):
 
     def fill(self, blocks: Tensor, slots: Tensor, features: Tensor, first: Tensor) -> None:
         mean = self._moved_mean(blocks, features, first)
-        for name, values in self._of_kept(features, (features - mean).norm(dim=1)).items():
+        for name, values in self._of_kept(features, mean).items():
             self._tensors[name].index_copy_(0, slots, values)
 
     def compete(self, blocks: Tensor, x: Tensor, features: Tensor) -> None:
@@ -37,12 +37,12 @@ class MeanOfFeatures(ByFeature):
         else:
             slots = blocks * self.quota + self._remoteness("kept", blocks, mean).argmax(1)
             farthest = (self._tensors["kept"].index_select(0, slots) - mean).norm(dim=1)
-        self._replace(slots, new < CLOSER * farthest, x, **self._of_kept(features, new))
+        self._replace(slots, new < CLOSER * farthest, x, **self._of_kept(features, mean))
 
-    def _of_kept(self, features: Tensor, distance: Tensor) -> dict[str, Tensor]:
+    def _of_kept(self, features: Tensor, mean: Tensor) -> dict[str, Tensor]:
         """What is remembered of an example that is kept."""
         if self.distances == "literal":
-            return {"distance": distance}
+            return {"distance": (features - mean).norm(dim=1)}
         return {"kept": features, "half": half_square(features)}
 
     def _moved_mean(self, blocks: Tensor, features: Tensor, first: Tensor | None = None) -> Tensor:
