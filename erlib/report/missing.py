@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -31,8 +30,8 @@ def missing(page: Page) -> Table | Note:
 
 
 def _words_to_the_left(styler: Styler) -> Styler:
-    words = {"selector": "td.col2, td.col3", "props": "text-align: left;"}  # by place: a benchmark may stand twice
-    return styler.set_table_styles([words], overwrite=False)
+    words = "text-align: left; white-space: normal; min-width: 32em;"  # long enough for the longest command
+    return styler.set_table_styles([{"selector": "td.col2", "props": words}], overwrite=False)
 
 
 def _lines(page: Page, experiment: str) -> Iterable[dict[str, Any]]:
@@ -44,8 +43,7 @@ def _lines(page: Page, experiment: str) -> Iterable[dict[str, Any]]:
             "benchmark": BENCHMARKS[benchmark].title,
             "missing": len(configs),
             "on one core": timings.all(configs, 1),
-            "command": command(experiment, [benchmark]),
-            "rows": _wrapped(rows_text(configs)),
+            "rows and command": f"{rows_text(configs)}\n{command(experiment, [benchmark])}",
         }
 
 
@@ -58,7 +56,3 @@ def rows_text(configs: Sequence[RunConfig]) -> str:
 def command(experiment: str, benchmarks: Sequence[str] = ()) -> str:
     """The command that trains an experiment's runs."""
     return " ".join(["python -m erlib sweep", experiment, *(f"--benchmark {name}" for name in benchmarks)])
-
-
-def _wrapped(text: str, width: int = 34) -> str:
-    return "\n".join(textwrap.wrap(text, width))
