@@ -16,7 +16,7 @@ def command(args: argparse.Namespace) -> int:
     """Train the run (or find it in the store), print A_T and F_T."""
     from tqdm import tqdm
 
-    from erlib.workers import train_one
+    from erlib.workers import keep_freed_memory, train_one
 
     changes = parse_settings(args.set)
     config = paper_config(
@@ -28,6 +28,7 @@ def command(args: argparse.Namespace) -> int:
         **changes | {"source": args.source or changes.get("source") or default_source(args.benchmark, args.data)},
     )
     store = Store(args.results)
+    keep_freed_memory()
     with tqdm(total=None, unit="step", desc=label(config), leave=False) as bar:
 
         def progress(done: int, total: int) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
+import platform
+import resource
 import signal
 import subprocess
 import sys
@@ -51,6 +54,27 @@ def test_a_worker_that_dies_fails_its_own_call_only() -> None:
         with pytest.raises(ZeroDivisionError):
             pool.submit(divmod, 1, 0).result()
         assert pool.submit(divmod, 7, 2).result() == (3, 1)
+
+
+def page_faults() -> int:
+    """Pages that the system hands out in ten steps, each of which takes and frees eight blocks of 4 MB."""
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype, libc.free.argtypes = ctypes.c_void_p, (ctypes.c_void_p,)
+    for step in range(11):
+        if step == 1:  # the first one is allowed to grow
+            before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        blocks = [libc.malloc(4 << 20) for _ in range(8)]
+        for block in blocks:
+            ctypes.memset(block, 1, 4 << 20)
+        for block in blocks:
+            libc.free(block)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc is told to keep freed memory")
+def test_a_worker_keeps_the_memory_of_its_steps() -> None:
+    with Processes(1) as pool:
+        assert pool.submit(page_faults).result() < 1000  # 80,000 pages are touched
 
 
 def test_processes_train_real_runs(store: Store) -> None:
