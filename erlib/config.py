@@ -15,7 +15,7 @@ from typing import Any
 from erlib import registry
 from erlib.config_check import check
 from erlib.errors import ErlibError
-from erlib.protocol import BENCHMARKS, TABLE_8, benchmark_named
+from erlib.protocol import BENCHMARKS, CV_CHOICE, TABLE_8, benchmark_named
 
 
 def late(default: Any) -> Any:
@@ -112,7 +112,7 @@ def paper_config(
     seed: int = 0,
     **changes: Any,
 ) -> RunConfig:
-    """The paper's setting of one cell: protocol and Table 8, with `changes` on top.
+    """The paper's setting of one cell: protocol and Table 8 (else the CV stream's choice), with `changes` on top.
 
     >>> paper_config("permuted_mnist", "er", memory="ring", samples_per_class=1).lr
     0.1
@@ -128,7 +128,7 @@ def paper_config(
         )
     stream = changes.get("stream", "ev")
     default_tasks = bench.cv_tasks if stream == "cv" else bench.ev_tasks
-    table = TABLE_8[benchmark]
+    table = TABLE_8[benchmark] | CV_CHOICE.get(benchmark, {})
     values: dict[str, Any] = {
         "benchmark": benchmark,
         "source": bench.sources[0],

@@ -12,8 +12,8 @@ from erlib.errors import ErlibError
 from erlib.protocol import BENCHMARKS
 
 COLUMNS = ("permuted_mnist", "split_cifar", "split_cub", "split_miniimagenet")
-OTHERS = ("ring", "kmeans", "mof", "hybrid", "full_ring")
-# Table 8 as printed: MNIST, CIFAR, CUB, miniImageNet.
+OTHERS = ("ring", "kmeans", "mof", "full_ring")
+# Table 8 as printed: MNIST, CIFAR, CUB, miniImageNet. The hybrid is not in it: on CIFAR the CV stream chose.
 TABLE_8 = {
     "finetune": [{"lr": 0.1}, {"lr": 0.03}, {"lr": 0.03}, {"lr": 0.03}],
     "ewc": [{"lr": lr, "ewc_lambda": 10} for lr in (0.1, 0.03, 0.03, 0.03)],
@@ -21,6 +21,7 @@ TABLE_8 = {
     "mer": [{"lr": lr, "mer_gamma": 0.1, "mer_s": s} for lr, s in ((0.03, 10), (0.03, 5), (0.1, 5), (0.03, 5))],
     "er/reservoir": [{"lr": 0.1}, {"lr": 0.1}, {"lr": 0.03}, {"lr": 0.1}],
     **{f"er/{writer}": [{"lr": 0.1}, {"lr": 0.03}, {"lr": 0.03}, {"lr": 0.03}] for writer in OTHERS},
+    "er/hybrid": [{"lr": 0.1}, {"lr": 0.1}, {"lr": 0.03}, {"lr": 0.03}],
 }
 
 

@@ -62,8 +62,8 @@ def test_figure_2_has_85_slots_and_four_writers() -> None:
     runs = configs("fig2")
     assert {run.memory_size for run in runs} == {85}
     assert len(runs) == 12
-    assert {run.memory: run.lr for run in runs} == {"reservoir": 0.1, "ring": 0.03, "hybrid": 0.03, "full_ring": 0.03}
-    assert {run.lr for run in configs("fig2", rows=["ER-Hybrid"], lr=0.1)} == {0.1}
+    assert {run.memory: run.lr for run in runs} == {"reservoir": 0.1, "ring": 0.03, "hybrid": 0.1, "full_ring": 0.03}
+    assert {run.lr for run in configs("fig2", rows=["ER-Hybrid"], lr=0.03)} == {0.03}
 
 
 def test_the_rotation_analysis() -> None:
