@@ -11,7 +11,20 @@ from erlib.paper import claims_results, claims_rotation, claims_rotation_table, 
 from erlib.paper.claims_results import SLIGHT
 from erlib.paper.claims_rotation import ABOUT, NEAR_ZERO
 from erlib.paper.claims_writers import AS_GOOD
-from erlib.paper.lines import CONFIDENCE, FAILS, HOLDS, NOT_RUN, TOO_FEW, WORDS, Claim, Evidence, Line, interval, judged
+from erlib.paper.lines import (
+    CONFIDENCE,
+    FAILS,
+    HOLDS,
+    NOT_RUN,
+    TOO_FEW,
+    WORDS,
+    Claim,
+    Evidence,
+    Line,
+    TimeLine,
+    interval,
+    judged,
+)
 from erlib.paper.timing import learning_times
 from erlib.store import Store
 
@@ -44,9 +57,9 @@ def claims() -> list[Claim]:
 def ledger(store: Store, seeds: int | None = None) -> pandas.DataFrame:
     """One line of the ledger a row, as `RULE` says; `seeds` uses only the first so many.
 
-    Columns: `claim`, `says`, `where`, `page`, `what` (the quantity), `unit`, `least` and `most` (the range claimed),
-    `claimed` (the number that the sentence names), `mean`, `low`, `high`, `n`, `judgement`, `claimed_inside` (is that
-    number inside our interval?), `paper` (the quantity from the paper's tables), `paper_table`, `run_ids`.
+    Columns: `claim`, `says`, `where`, `page`, `benchmark`, `what` (the quantity), `unit`, `least` and `most` (the range
+    claimed), `claimed` (the number that the sentence names), `mean`, `low`, `high`, `n`, `judgement`, `claimed_inside`
+    (is that number inside our interval?), `paper` (the quantity from the paper's tables), `paper_table`, `run_ids`.
 
     >>> ledger(store)[["what", "mean", "low", "high", "judgement"]]        # doctest: +SKIP
     """
@@ -95,6 +108,7 @@ def _row(claim: Claim, line: Line, evidence: Evidence) -> dict[str, Any]:
         "says": claim.says,
         "where": claim.where,
         "page": claim.page,
+        "benchmark": line.benchmark if isinstance(line, TimeLine) else line.arms[0].benchmark,
         "what": line.what,
         "unit": line.unit,
         "least": line.least,
