@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import statistics
 from collections.abc import Sequence
 from typing import Any
@@ -53,8 +54,13 @@ def along_stream(page: Page) -> Plot:
 
 
 def hybrid_switch(page: Page) -> Plot:
-    """Fig. 2: the writers with as many slots as the stream has classes; a line where each seed's hybrid switches."""
+    """Fig. 2: the writers with as many slots as the stream has classes; a line where each seed's hybrid switches.
+
+    Only the seeds that all of them have: the classes of another seed would move a curve by several points.
+    """
     places = page.series()
+    common = min((place.n for place in places if place.n), default=0)
+    places = [dataclasses.replace(place, results=place.results[:common]) for place in places]
     with styled():
         figure, panels = canvas(1, 1, 4.9)
         axes = panels[0, 0]

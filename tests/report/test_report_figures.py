@@ -8,10 +8,15 @@ from typing import Any
 
 import matplotlib.colors
 import pytest
+from matplotlib.figure import Figure
 
 from erlib import report
+from erlib.experiments import configs
 from erlib.report import style
+from erlib.report.numbers import draw_band
 from erlib.rows import TABLE_ROWS
+from erlib.store import Store
+from tests.report.conftest import made_up
 
 FIGURES: dict[str, tuple[str, Callable[[report.Page], report.Plot]]] = {
     "fig1": ("fig1", report.memory_size),
@@ -73,6 +78,28 @@ def test_an_empty_store_says_so_in_the_figure(opened: Any, empty_store: Path) ->
 def test_the_switch_stands_in_its_task(opened: Any) -> None:
     (place,) = (place for place in opened("fig2").series() if place.label == "ER-Hybrid")
     assert report.stream.switch_positions(place) == [3.6] * 3  # step 900 of 250 a task
+
+
+def test_figure_2_draws_the_seeds_that_all_writers_have(opened: Any, tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for row, seeds in (("ER-Ring", 4), ("ER-Hybrid", 2)):
+        for config in configs("fig2", seeds, rows=[row]):
+            store.put(made_up(config))
+    (axes,) = report.hybrid_switch(opened("fig2", results=str(tmp_path))).figure.axes
+    assert axes.get_title() == "85 slots, n = 2"
+    ring = report.look("ER-Ring").colour
+    dots = [line for line in axes.lines if line.get_marker() == "." and line.get_color() == ring]
+    assert {len(line.get_ydata()) for line in dots} == {2}
+
+
+def test_a_band_wider_than_all_values_does_not_set_the_range() -> None:
+    axes = Figure().subplots()
+    axes.plot([1, 2], [50, 50])
+    axes.plot([1] * 3, [40, 50, 60], ".")
+    draw_band(axes, [1, 2], [[40, 50, 60]] * 2, "black")  # 25 to 75
+    low, high = axes.get_ylim()
+    assert 35 < low < 40
+    assert 60 < high < 65
 
 
 def test_colours_belong_to_methods_and_differ() -> None:
