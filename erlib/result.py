@@ -8,6 +8,7 @@ from typing import Any
 from erlib import metrics
 from erlib.config import RunConfig
 
+DIVERGED = "diverged"  # the event of a run that ended with weights that are not finite
 Matrix = list[list[float | None]]
 
 
@@ -27,6 +28,11 @@ class RunResult:
     @property
     def run_id(self) -> str:
         return self.config.run_id
+
+    @property
+    def diverged(self) -> bool:
+        """Did the weights overflow? All accuracies since then are those of one and the same guess."""
+        return any(event["name"] == DIVERGED for event in self.events)
 
     @property
     def average_accuracy(self) -> float:

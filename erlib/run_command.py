@@ -50,6 +50,8 @@ def report(config: RunConfig, store: Store, already: bool) -> None:
     if config.source in ("mnist-5k", "toy"):
         kind = "the embedded 5,000 images" if config.source == "mnist-5k" else "generated images"
         print(f"Made from {kind} ({config.source}): not comparable with the paper.")
+    if result.diverged:
+        print("The run diverged: its weights are no longer finite, and its accuracy is a blind guess's; lower lr.")
     print(f"A_T = {100 * result.average_accuracy:.2f} %")
     print("F_T = not defined" if result.forgetting is None else f"F_T = {result.forgetting:.3f}")
     print(f"{'Already stored' if already else 'Stored'} in {store.path(config)}")

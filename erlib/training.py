@@ -21,7 +21,7 @@ from erlib.models import build
 from erlib.pretrained import load_pretrained
 from erlib.protocol import BENCHMARKS
 from erlib.randomness import generator
-from erlib.result import RunResult
+from erlib.result import DIVERGED, RunResult
 
 Progress = Callable[[int, int], None]
 
@@ -110,11 +110,18 @@ class Trainer:
             accuracy=self.accuracy,
             curves=self.curves,
             final=self._final() if self.config.benchmark == "rotated_mnist" else {},
-            events=list(memory.events) if memory is not None else [],
+            events=self._events(),
             memory={f"{t}/{y}": n for (t, y), n in sorted(counts.items())},
             seconds={name: round(value, 3) for name, value in self.seconds.items()},
             environment=describe(self.device),
         )
+
+    def _events(self) -> list[dict[str, Any]]:
+        """Those of the memory; and "diverged", if the weights are no longer finite, as the net then guesses blindly."""
+        events = [] if self.method.memory is None else list(self.method.memory.events)
+        if not all(p.isfinite().all() for p in self.method.params):
+            events.append({"name": DIVERGED, "task": len(self.accuracy) - 1, "step": None})
+        return events
 
     def _final(self) -> dict[str, dict[str, float]]:
         """Rotation analysis: task 1 at the end, on its training set, its memory and its test set."""

@@ -45,6 +45,11 @@ def test_a_run_is_stored_and_its_metrics_are_printed(tmp_path: Path, capsys: pyt
     assert not list((tmp_path / ".work").glob("*.checkpoint"))
 
 
+def test_a_run_that_diverged_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(tiny_run(tmp_path, "--method", "finetune", "--set", "lr=1e6")) == 0
+    assert "diverged" in capsys.readouterr().out
+
+
 def test_a_stored_run_is_shown_and_not_trained_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(tiny_run(tmp_path, "--method", "finetune")) == 0
     path = next((tmp_path / "runs").rglob("*.json"))

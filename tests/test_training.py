@@ -187,6 +187,14 @@ def test_rotation_watches_task_1_while_task_2_is_learned():
     assert result.memory == {f"{t}/{y}": 1 for t in range(2) for y in range(10)}
 
 
+def test_the_result_tells_of_weights_that_overflowed():
+    assert not run(tiny("ring")).diverged
+    result = run(tiny("ring").replace(lr=1e6))
+    assert result.diverged
+    assert [event["name"] for event in result.events] == ["diverged"]
+    assert 0 < result.average_accuracy < 0.3  # the class that it always guesses
+
+
 def test_the_result_tells_of_the_hybrids_switch():
     result = run(tiny("hybrid"))
     (event,) = result.events

@@ -67,4 +67,4 @@ def _cell(place: Series | None, best: Series | None) -> str:
     mark = BEST if place is best else ""
     mark += PAPER if place.config.lr == paper_rate(place.config) else ""
     value = f"{statistics.fmean(place.accuracies):.1f} (n = {place.n})" if place.n else "not run"
-    return f"{value} {mark}".strip()
+    return f"{value} {mark}".strip() + place.diverged

@@ -146,4 +146,4 @@ def _cell(place: Series) -> str:
     spread = f" ± {statistics.stdev(place.accuracies):.1f}" if place.n > 1 else ""
     forgetting = [result.forgetting for result in place.results if result.forgetting is not None]
     second = f"{statistics.fmean(forgetting):.3f}" if forgetting else "not defined"
-    return f"{statistics.fmean(place.accuracies):.1f}{spread} (n = {place.n})\n{second}"
+    return f"{statistics.fmean(place.accuracies):.1f}{spread} (n = {place.n})\n{second}{place.diverged}"

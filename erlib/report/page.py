@@ -72,6 +72,12 @@ class Series:
         """A_T of each seed, in percent."""
         return [100 * result.average_accuracy for result in self.results]
 
+    @property
+    def diverged(self) -> str:
+        """A line of its own for a cell: "3 of 3 diverged"; nothing if none did."""
+        count = sum(result.diverged for result in self.results)
+        return f"\n{count} of {self.n} diverged" if count else ""
+
 
 @dataclass
 class Page:

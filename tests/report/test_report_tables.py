@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from erlib.config import paper_config
 from erlib.paper.timing import FILE
 from erlib.report import timing
 from erlib.report.shown import Note
-from erlib.result import RunResult
+from erlib.result import DIVERGED, RunResult
 from erlib.store import Store
 from tests.report.conftest import made_up
 
@@ -117,6 +118,11 @@ def test_the_best_and_the_papers_learning_rate_are_marked(opened: Any, tmp_path:
     assert sum("★" in cell for cell in cells) == 1
     assert "of 1 methods" in repr(report.agreement(page))
     assert isinstance(report.choices(page, "split_cub"), Note)
+    worst = page.wanted["tab8"][-1]  # lr 1
+    Store(tmp_path).put(dataclasses.replace(made_up(worst), events=[{"name": DIVERGED, "task": 2, "step": None}]))
+    page = opened("tab8", results=str(tmp_path), methods=["Finetune"], benchmarks=["permuted_mnist"], seeds=1)
+    cells = report.choices(page, "permuted_mnist").shown.loc["Finetune"]
+    assert [cell.partition("\n")[2] for cell in cells] == [""] * 5 + ["1 of 1 diverged"]
 
 
 def test_learning_time_shows_the_papers_ratios(opened: Any, tmp_path: Path) -> None:
