@@ -40,7 +40,7 @@ PAGES: dict[str, Spec] = {
     "tab1": Spec(("tab1",), ("benchmarks", "methods")),
     "tab2": Spec(),
     "tab3": Spec(("tab3", "beyond_mnist"), ("methods",)),
-    "tab4": Spec(("tab4", "cv_questions", "mer_bn", "lr_swap"), ("methods",)),
+    "tab4": Spec(("tab4", "cv_questions", "lr_swap"), ("methods",)),
     "tab5": Spec(("tab5",), ("methods",)),
     "tab6": Spec(("tab6",), ("methods",)),
     "tab7": Spec(("tab7",), ("methods",)),
