@@ -55,10 +55,9 @@ def paper_rate(config: RunConfig) -> float | None:
 
 
 def _best(places: list[Series]) -> Series | None:
-    """The place with the best mean, once all of them have runs."""
-    if not places or not all(place.n for place in places):
-        return None
-    return max(places, key=lambda place: statistics.fmean(place.accuracies))
+    """The place with the best mean over the seeds that all of them have, once there are any."""
+    common = min((place.n for place in places), default=0)
+    return max(places, key=lambda place: statistics.fmean(place.accuracies[:common])) if common else None
 
 
 def _cell(place: Series | None, best: Series | None) -> str:

@@ -125,6 +125,16 @@ def test_the_best_and_the_papers_learning_rate_are_marked(opened: Any, tmp_path:
     assert [cell.partition("\n")[2] for cell in cells] == [""] * 5 + ["1 of 1 diverged"]
 
 
+def test_learning_rates_are_compared_on_the_seeds_that_all_have(opened: Any, tmp_path: Path) -> None:
+    chosen = {"results": str(tmp_path), "methods": ["Finetune"], "benchmarks": ["permuted_mnist"], "seeds": 2}
+    for config in opened("tab8", **chosen).wanted["tab8"]:
+        level = 0.5 if config.seed else (0.8 if config.lr == 0.03 else 0.7)  # 0.03 alone has the bad second seed
+        if config.seed == 0 or config.lr == 0.03:
+            Store(tmp_path).put(RunResult(config=config, accuracy=[[level] * 3] * 3))
+    cells = report.choices(opened("tab8", **chosen), "permuted_mnist").shown.loc["Finetune"]
+    assert cells["lr 0.03"] == "65.0 (n = 2) ★"
+
+
 def test_learning_time_shows_the_papers_ratios(opened: Any, tmp_path: Path) -> None:
     assert timing.paper_ratios() == {"finetune": 1.0, "ewc": 1.83, "a-gem": 2.64, "mer": 8.68, "er-ringbuffer": 1.33}
     page = opened("tab2", results=str(tmp_path))
