@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from erlib.paper import claims
+from erlib.report.numbers import LEAST
 from erlib.report.page import Page
 from erlib.report.shown import Note, Table
 from erlib.report.style import Plot, canvas, legend_below, styled
@@ -46,10 +47,10 @@ def evidence_table(lines: pandas.DataFrame) -> Table:
     shown = pandas.DataFrame(
         {
             "verdict": lines.judgement,
-            "quantity": lines.what.map(_wrapped),
-            "claimed": [_range(row) for row in lines.itertuples()],
             "ours": [_ours(row) for row in lines.itertuples()],
             "n": lines.n.astype(str),
+            "quantity": lines.what.map(lambda text: _wrapped(text, 27)),
+            "claimed": [_range(row) for row in lines.itertuples()],
             "the paper's tables": [_paper(row) for row in lines.itertuples()],
         }
     ).set_axis(lines.claim)
@@ -105,7 +106,10 @@ def _interval(axes: Axes, y: float, line: tuple) -> None:
         return
     colour = _DARK.get(line.judgement, "#777777")
     if not pandas.isna(line.low):
+        limits = axes.dataLim.frozen()
         axes.plot([line.low, line.high], [y, y], color=colour, linewidth=1.6, zorder=3)
+        if line.n < LEAST:
+            axes.dataLim.set(limits)  # it leaves the plot rather than setting its range
     axes.plot([line.mean], [y], color=colour, marker=_MARK.get(line.judgement, "s"), markersize=3.5, zorder=4)
 
 

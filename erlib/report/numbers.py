@@ -31,6 +31,4 @@ def draw_band(axes: Axes, xs: Sequence[float], columns: Sequence[Sequence[float]
     intervals = [(x, *mean_and_half(column)) for x, column in zip(xs, columns) if len(column) >= LEAST]
     if intervals:
         where, low, high = zip(*((x, mean - half, mean + half) for x, mean, half in intervals))
-        limits = axes.dataLim.frozen()
         axes.fill_between(where, low, high, color=colour, alpha=0.16, linewidth=0)
-        axes.dataLim.set(limits)  # the interval of three seeds can be far wider than all values: they set the range

@@ -137,7 +137,9 @@ def _curve(axes: Axes, place: Series) -> None:
         markevery=every,
         linewidth=1.5,
     )
+    limits = axes.dataLim.frozen()
     draw_band(axes, xs, values, row.colour)
+    axes.dataLim.set(limits)  # the interval of three seeds can be far wider than all values: they set the range
     for x, column in zip(xs, values):
         axes.plot([x] * len(column), column, ".", color=row.colour, markersize=1.8, alpha=0.6)
 

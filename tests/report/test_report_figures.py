@@ -8,12 +8,11 @@ from typing import Any
 
 import matplotlib.colors
 import pytest
-from matplotlib.figure import Figure
 
 from erlib import report
 from erlib.experiments import configs
 from erlib.report import style
-from erlib.report.numbers import draw_band
+from erlib.result import RunResult
 from erlib.rows import TABLE_ROWS
 from erlib.store import Store
 from tests.report.conftest import made_up
@@ -92,14 +91,23 @@ def test_figure_2_draws_the_seeds_that_all_writers_have(opened: Any, tmp_path: P
     assert {len(line.get_ydata()) for line in dots} == {2}
 
 
-def test_a_band_wider_than_all_values_does_not_set_the_range() -> None:
-    axes = Figure().subplots()
-    axes.plot([1, 2], [50, 50])
-    axes.plot([1] * 3, [40, 50, 60], ".")
-    draw_band(axes, [1, 2], [[40, 50, 60]] * 2, "black")  # 25 to 75
+def test_a_band_wider_than_all_values_does_not_set_the_range(opened: Any, tmp_path: Path) -> None:
+    for config, level in zip(configs("fig2", 3, rows=["ER-Ring"]), (0.4, 0.5, 0.6)):  # the band: 25 to 75
+        Store(tmp_path).put(RunResult(config=config, accuracy=[[level] * 17] * 17))
+    (axes,) = report.hybrid_switch(opened("fig2", results=str(tmp_path))).figure.axes
     low, high = axes.get_ylim()
     assert 35 < low < 40
     assert 60 < high < 65
+
+
+def test_the_interval_of_two_seeds_does_not_set_the_range(opened: Any) -> None:
+    lines = report.claim_lines(opened("claims"))
+    line = lines[(lines.unit == "points") & (lines.n == 3)].head(1)
+    wide = line.assign(mean=5.0, low=-45.0, high=55.0, n=2)
+    (axes,) = report.intervals(wide).figure.axes
+    assert axes.get_xlim()[1] < 30
+    (axes,) = report.intervals(wide.assign(n=3)).figure.axes
+    assert axes.get_xlim()[1] > 50
 
 
 def test_colours_belong_to_methods_and_differ() -> None:
