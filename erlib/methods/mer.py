@@ -1,12 +1,14 @@
 """MER, the recipe of the paper's authors: inner steps on the memory and on the current batch, then part of the way.
 
 Two readings of its memory steps: one SGD step for each memory example ("single"), or one for their batch ("batch").
+Batch norm in them: statistics of the step's own examples, which enter the running averages ("train") or do not
+("apart"), or the running averages themselves ("running").
 """
 
 from __future__ import annotations
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from erlib.methods.base import Method
 
@@ -25,7 +27,15 @@ class MER(Method):
     def _learn_memory(self, x: Tensor, y: Tensor, t: Tensor) -> None:
         size = 1 if self.config.mer_steps == "single" else max(1, len(y))
         self.net.train(self.config.mer_bn != "running")
+        self._track(self.config.mer_bn != "apart")
         for start in range(0, len(y), size):
             rows = slice(start, start + size)
             self.descend(self.gradients(x[rows], y[rows], t[rows]))
+        self._track(True)
         self.net.train()
+
+    def _track(self, on: bool) -> None:
+        """Do the running averages of batch norm see what passes from here on?"""
+        for module in self.net.modules():
+            if isinstance(module, nn.BatchNorm2d):
+                module.track_running_stats = on

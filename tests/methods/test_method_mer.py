@@ -29,8 +29,8 @@ def test_a_step_follows_the_recipe(kit, steps):
     assert replayed == 14 * 3  # all but the first step, the task being learned included
 
 
-@pytest.mark.parametrize("mode", ["train", "running"])
-def test_batch_norm_in_the_memory_steps(mode):
+def memory_steps(mode: str) -> tuple[dict[str, torch.Tensor], dict[str, torch.Tensor], torch.nn.Module]:
+    """The network's state before and after the steps on four memory examples, and the network."""
     config = paper_config(
         "split_cifar", "mer", source="toy", tasks=2, examples_per_task=20, mer_bn=mode, replay_batch=3
     )
@@ -39,8 +39,23 @@ def test_batch_norm_in_the_memory_steps(mode):
     x, y = stream.tasks[0].train.rows(slice(0, 4))
     before = {name: value.clone() for name, value in method.net.state_dict().items()}
     method._learn_memory(x, y, torch.zeros(4, dtype=torch.int64))
-    after = method.net.state_dict()
+    return before, method.net.state_dict(), method.net
+
+
+@pytest.mark.parametrize("mode", ["train", "apart", "running"])
+def test_batch_norm_in_the_memory_steps(mode):
+    before, after, net = memory_steps(mode)
     running = [name for name in before if "running" in name]
-    assert all(torch.equal(before[name], after[name]) for name in running) == (mode == "running")
+    assert all(torch.equal(before[name], after[name]) for name in running) == (mode != "train")
     assert not torch.equal(before["conv1.weight"], after["conv1.weight"])  # it did learn
-    assert all(module.training for module in method.net.modules())  # the current batch trains as ever
+    norms = [module for module in net.modules() if isinstance(module, torch.nn.BatchNorm2d)]
+    assert norms
+    assert all(module.training for module in net.modules())  # the current batch trains as ever
+    assert all(module.track_running_stats for module in norms)
+
+
+def test_averages_apart_change_the_averages_alone():
+    (_, train, _), (_, apart, _), (_, running, _) = (memory_steps(mode) for mode in ("train", "apart", "running"))
+    weights = [name for name in train if "running" not in name and "num_batches" not in name]
+    assert all(torch.equal(train[name], apart[name]) for name in weights)
+    assert not all(torch.equal(train[name], running[name]) for name in weights)
