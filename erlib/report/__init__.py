@@ -6,6 +6,7 @@
 from erlib.report.choice import agreement, choices
 from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
 from erlib.report.explore import Explorer, explorer
+from erlib.report.forecast import forecast, forecast_counts
 from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
 from erlib.report.levers import asked, beyond, differing, levers
 from erlib.report.memory_size import memory_size
@@ -47,6 +48,8 @@ __all__ = [
     "differing",
     "evidence_table",
     "explorer",
+    "forecast",
+    "forecast_counts",
     "growth",
     "how",
     "hybrid_switch",

@@ -85,7 +85,7 @@ def to_latex(table: Table | Note) -> str:
 
 def cell_text(line: pandas.Series) -> str:
     """The three lines of a cell: ours, the paper's, and the distance with the verdict."""
-    digits = 3 if line.metric == "forgetting" else 1
+    digits = digits_of(line.metric)
     paper_digits = 2 if line.metric == "forgetting" else 1
     paper = f"paper {line.paper:.{paper_digits}f}{_spread(line.paper_spread, paper_digits)}"
     if line.verdict == YOURS:
@@ -96,6 +96,17 @@ def cell_text(line: pandas.Series) -> str:
     distance = signed(line.difference, digits)
     word = "" if line.verdict == verdict.DISTANCE_ONLY else f" · {line.verdict}"
     return f"{ours}\n{paper}\n{distance}{word}"
+
+
+def cell_name(line: pandas.Series) -> str:
+    """A cell in words: "ER-Ring, 13 per class, A_T"."""
+    size = "" if pandas.isna(line["size"]) else f"{line['size']} per class"
+    return ", ".join(filter(None, (line["row"], size, "A_T" if line.metric == "accuracy" else "F_T")))
+
+
+def digits_of(metric: str) -> int:
+    """Decimals of our numbers."""
+    return 3 if metric == "forgetting" else 1
 
 
 def signed(value: float, digits: int) -> str:

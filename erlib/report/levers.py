@@ -11,7 +11,7 @@ import pandas
 
 from erlib.config import RunConfig
 from erlib.paper import verdict
-from erlib.report.comparison import lines, signed
+from erlib.report.comparison import cell_name, digits_of, lines, signed
 from erlib.report.numbers import mean_and_half
 from erlib.report.page import Page, Series
 from erlib.report.shown import Note, Table
@@ -41,7 +41,7 @@ def asked(page: Page, experiment: str) -> Table:
     ]
     title = page.titled("Asked on the CV stream, 1 sample per class").replace("\n", ". ")
     caption = f"{title}. Mean ± standard deviation over n seeds."
-    return Table(pandas.DataFrame(rows).set_index("row"), f"{page.name}-{experiment}", caption)
+    return Table(pandas.DataFrame(rows).set_index("row").rename_axis(None), f"{page.name}-{experiment}", caption)
 
 
 def levers(page: Page) -> Table | Note:
@@ -51,7 +51,9 @@ def levers(page: Page) -> Table | Note:
         return Note("No run with another setting is stored for this benchmark yet.")
     rows = [_line(*key, pairs) for key, pairs in sorted(tried.items(), key=lambda group: group[0])]
     caption = "Levers tried, each against the same row and seeds with the settings of this page"
-    return Table(pandas.DataFrame(rows).set_index("row"), f"{page.name}-levers", f"{caption}. A_T in percent.")
+    return Table(
+        pandas.DataFrame(rows).set_index("row").rename_axis(None), f"{page.name}-levers", f"{caption}. A_T in percent."
+    )
 
 
 def differing(page: Page) -> Table | Note:
@@ -63,7 +65,11 @@ def differing(page: Page) -> Table | Note:
     tried = _tried(page)
     rows = [_explained(line, tried, _readings(line, every)) for _, line in frame.iterrows()]
     caption = "Cells that differ: ours minus the paper's, and what each lever, on the same seeds, leaves of it"
-    return Table(pandas.DataFrame(rows).set_index("cell"), f"{page.name}-differing", f"{caption}. A_T in percent.")
+    return Table(
+        pandas.DataFrame(rows).set_index("cell").rename_axis(None),
+        f"{page.name}-differing",
+        f"{caption}. A_T in percent.",
+    )
 
 
 def changed(config: RunConfig, base: RunConfig) -> str:
@@ -89,15 +95,15 @@ def _readings(line: pandas.Series, every: pandas.DataFrame) -> Iterable[str]:
     """What the other reading of the same printed number is away from it, where the row has one (A-GEM, MER)."""
     same = every[(every.paper_row == line.paper_row) & (every.metric == line.metric) & (every["row"] != line["row"])]
     for _, other in same[(same["size"] == line["size"]) & same.ours.notna()].iterrows():
-        digits = 1 if line.metric == "accuracy" else 3
-        yield f"the other reading, {other['row']}: leaves {signed(other.difference, digits)} (n = {other.n})"
+        left = signed(other.difference, digits_of(line.metric))
+        yield f"the other reading, {other['row']}: leaves {left} (n = {other.n})"
 
 
 def _explained(
     line: pandas.Series, tried: dict[Lever, list[tuple[RunResult, RunResult]]], readings: Iterable[str]
 ) -> dict[str, str]:
     size = 0 if pandas.isna(line["size"]) else line["size"]
-    digits = 1 if line.metric == "accuracy" else 3
+    digits = digits_of(line.metric)
     value = (lambda run: 100 * run.average_accuracy) if line.metric == "accuracy" else (lambda run: run.forgetting)
     effects = []
     for (label, at, lever), pairs in sorted(tried.items(), key=lambda group: group[0]):
@@ -105,9 +111,8 @@ def _explained(
             shift = statistics.fmean(value(a) - value(b) for a, b in pairs)
             left = signed(line.difference + shift, digits)
             effects.append(f"{lever}: {signed(shift, digits)}, leaves {left} (n = {len(pairs)})")
-    words = [line["row"], f"{size} per class" if size else "", "A_T" if line.metric == "accuracy" else "F_T"]
     return {
-        "cell": ", ".join(filter(None, words)),
+        "cell": cell_name(line),
         "distance": signed(line.difference, digits),
         "levers": "\n".join([*readings, *effects]) or "none tried in this cell",
     }

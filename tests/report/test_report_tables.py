@@ -43,6 +43,22 @@ def test_a_cell_shows_ours_the_papers_the_distance_and_the_word(opened: Any) -> 
     assert "0x" not in repr(table)
 
 
+def test_the_forecast_counts_every_inconclusive_cell(opened: Any, empty_store: Path) -> None:
+    page = opened("tab3")
+    lines = report.lines(page)
+    cells = lines[lines.verdict == "inconclusive"]
+    table = report.forecast(page)
+    assert len(table.shown) == len(cells) > 0
+    assert set(lines[lines.verdict != "inconclusive"].would_be.dropna()) == set()
+    words = repr(report.forecast_counts(page))
+    assert words.startswith(f"Of {len(cells)} inconclusive cells")
+    counts = [int(part.split()[0]) for part in words.split(": ", 1)[1].split("; ")]
+    assert sum(counts) == len(cells)
+    nothing = opened("tab3", results=str(empty_store))
+    assert "No cell" in repr(report.forecast(nothing))
+    assert "No cell" in repr(report.forecast_counts(nothing))
+
+
 def test_methods_and_seeds_reach_the_table(opened: Any) -> None:
     table = report.comparison(opened("tab3", methods=["ER-Ring"], seeds=2), "accuracy")
     assert list(table.shown.index) == ["ER-Ring"]
@@ -61,8 +77,9 @@ def test_latex_has_a_line_for_each_row(opened: Any) -> None:
 
 def test_what_the_cv_stream_was_asked(opened: Any, empty_store: Path) -> None:
     shown = report.asked(opened("tab4", results=str(empty_store)), "cv_questions").shown
-    assert list(shown.index[:3]) == ["MER(single)", "MER(single), running BN", "MER(batch)"]
-    assert list(shown["learning rate"].iloc[3:]) == ["0.03", "0.03", "0.1", "0.1"]
+    mer = ["MER(single)", "MER(single), running BN", "MER(single), averages apart", "MER(batch)"]
+    assert list(shown.index[:4]) == mer
+    assert list(shown["learning rate"].iloc[4:]) == ["0.03", "0.03", "0.1", "0.1"]
     assert set(shown.iloc[:, 1]) == {"not run"}
 
 
