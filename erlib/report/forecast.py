@@ -38,16 +38,14 @@ def forecast(page: Page) -> Table | Note:
             "n": str(cell.n),
             "distance": signed(cell.difference, digits_of(cell.metric)),
             "our ±": "–" if pandas.isna(cell.ours_std) else f"{cell.ours_std:.{digits_of(cell.metric)}f}",
-            "paper's ±": f"{cell.paper_spread:.{digits_of(cell.metric)}f}",
+            "paper's ±": f"{cell.paper_spread:g}",
             "would be": _words(cell),
         }
         for _, cell in cells.iterrows()
     ]
     shown = pandas.DataFrame(rows, index=[cell_name(cell) for _, cell in cells.iterrows()])
-    words = pandas.DataFrame("", index=shown.index, columns=shown.columns)
-    words["would be"] = cells.would_be.fillna(verdict.INCONCLUSIVE).to_numpy()
     caption = "Inconclusive cells: what more seeds would make of them if our means and spreads stayed as they are."
-    return Table(shown, f"{page.name}-forecast", caption, frame=cells, words=words)
+    return Table(shown, f"{page.name}-forecast", caption, frame=cells)
 
 
 def _open(page: Page) -> pandas.DataFrame:

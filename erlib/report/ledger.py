@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import textwrap
+import contextlib
 
 import pandas
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from erlib.paper import claims
-from erlib.report.numbers import LEAST
+from erlib.report.numbers import LEAST, beyond_range
 from erlib.report.page import Page
-from erlib.report.shown import Note, Table
+from erlib.report.shown import Note, Table, prose
 from erlib.report.style import Plot, canvas, legend_below, styled
 
 _DARK = {"holds": "#0072b2", "does not hold": "#d55e00", "not enough runs": "#777777"}
@@ -31,15 +31,15 @@ def claim_table(lines: pandas.DataFrame) -> Table:
         {
             "verdict": summary.judgement,  # first, so that a narrow screen shows it
             "lines that hold": [f"{row.holds} of {row.lines}" for row in summary.itertuples()],
-            "the paper says (in our words)": summary.says.map(_wrapped),
-            "where": summary["where"].map(lambda text: _wrapped(text, 18)),
-            "supported by the paper's own tables": summary.paper_table,
+            "its own tables support": summary.paper_table,
+            "the paper says (in our words)": summary.says + "\n(" + summary["where"] + ")",
         }
     ).set_axis(summary.claim)
     shown.index.name = None
     words = pandas.DataFrame("", index=shown.index, columns=shown.columns)
     words["verdict"] = summary.judgement.to_numpy()
-    return Table(shown, "claims", "The paper's claims, each judged by its lines below.", frame=summary, words=words)
+    caption = "The paper's claims, each judged by its lines below."
+    return Table(shown, "claims", caption, frame=summary, words=words, decorate=prose(3, "20em"))
 
 
 def evidence_table(lines: pandas.DataFrame) -> Table:
@@ -48,8 +48,7 @@ def evidence_table(lines: pandas.DataFrame) -> Table:
         {
             "verdict": lines.judgement,
             "ours": [_ours(row) for row in lines.itertuples()],
-            "n": lines.n.astype(str),
-            "quantity": lines.what.map(lambda text: _wrapped(text, 27)),
+            "quantity": lines.what,
             "claimed": [_range(row) for row in lines.itertuples()],
             "the paper's tables": [_paper(row) for row in lines.itertuples()],
         }
@@ -59,8 +58,8 @@ def evidence_table(lines: pandas.DataFrame) -> Table:
     shown.index = pandas.Index(numbered)
     words = pandas.DataFrame("", index=shown.index, columns=shown.columns)
     words["verdict"] = lines.judgement.to_numpy()
-    caption = "The lines of each claim. Ours: mean over the seeds, and the 95% interval of the mean."
-    return Table(shown, "claim-lines", caption, frame=lines, words=words)
+    caption = "The lines of each claim. Ours: mean over n seeds, and the 95% interval of the mean."
+    return Table(shown, "claim-lines", caption, frame=lines, words=words, decorate=prose(2, "13em"))
 
 
 def claim_counts(lines: pandas.DataFrame) -> Note:
@@ -106,15 +105,9 @@ def _interval(axes: Axes, y: float, line: tuple) -> None:
         return
     colour = _DARK.get(line.judgement, "#777777")
     if not pandas.isna(line.low):
-        limits = axes.dataLim.frozen()
-        axes.plot([line.low, line.high], [y, y], color=colour, linewidth=1.6, zorder=3)
-        if line.n < LEAST:
-            axes.dataLim.set(limits)  # it leaves the plot rather than setting its range
+        with beyond_range(axes) if line.n < LEAST else contextlib.nullcontext():
+            axes.plot([line.low, line.high], [y, y], color=colour, linewidth=1.6, zorder=3)
     axes.plot([line.mean], [y], color=colour, marker=_MARK.get(line.judgement, "s"), markersize=3.5, zorder=4)
-
-
-def _wrapped(text: str, width: int = 46) -> str:
-    return "\n".join(textwrap.wrap(text, width))
 
 
 def _range(line: tuple) -> str:
@@ -133,7 +126,7 @@ def _ours(line: tuple) -> str:
     if pandas.isna(line.mean):
         return "–"
     interval = "no interval" if pandas.isna(line.low) else f"{line.low:.2f} to {line.high:.2f}"
-    return f"{line.mean:.2f}\n{interval}"
+    return f"{line.mean:.2f} (n = {line.n})\n{interval}"
 
 
 def _paper(line: tuple) -> str:

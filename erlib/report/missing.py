@@ -6,12 +6,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas
-from pandas.io.formats.style import Styler
 
 from erlib.config import RunConfig
 from erlib.protocol import BENCHMARKS
 from erlib.report.page import Page
-from erlib.report.shown import Note, Table
+from erlib.report.shown import Note, Table, prose
 from erlib.rows import row_of
 from erlib.status import Timings
 
@@ -26,12 +25,7 @@ def missing(page: Page) -> Table | Note:
     count = sum(line["missing"] for line in lines)
     caption = f"Not run yet: {count} of the {wanted} runs that this page wants. " + " ".join(failed)
     frame = pandas.DataFrame(lines).set_index("benchmark")
-    return Table(frame, f"missing-{page.name}", caption.strip(), decorate=_words_to_the_left)
-
-
-def _words_to_the_left(styler: Styler) -> Styler:
-    words = "text-align: left; white-space: normal; min-width: 32em;"  # long enough for the longest command
-    return styler.set_table_styles([{"selector": "td.col2", "props": words}], overwrite=False)
+    return Table(frame, f"missing-{page.name}", caption.strip(), decorate=prose(2, "32em"))  # for the longest command
 
 
 def _lines(page: Page, experiment: str) -> Iterable[dict[str, Any]]:

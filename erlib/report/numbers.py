@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from matplotlib.axes import Axes
 from scipy import stats
@@ -24,6 +25,14 @@ def mean_and_half(values: Sequence[float]) -> tuple[float, float | None]:
         return mean, None
     error = statistics.stdev(values) / math.sqrt(len(values))
     return mean, float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1)) * error
+
+
+@contextlib.contextmanager
+def beyond_range(axes: Axes) -> Iterator[None]:
+    """What is drawn in here may leave the plot rather than set its range: intervals of few seeds are that wide."""
+    limits = axes.dataLim.frozen()
+    yield
+    axes.dataLim.set(limits)
 
 
 def draw_band(axes: Axes, xs: Sequence[float], columns: Sequence[Sequence[float]], colour: str) -> None:

@@ -78,6 +78,16 @@ class Table:
         return f"{self.caption}\n{flat.to_string()}"
 
 
+def prose(column: int, width: str) -> Callable[[Styler], Styler]:
+    """For `decorate`: a column of words, to the left and broken where it must be; the row's name may break too."""
+    words = f"text-align: left; white-space: normal; min-width: {width};"
+    styles = [
+        {"selector": f"td.col{column}", "props": words},
+        {"selector": "th.row_heading", "props": "white-space: normal;"},
+    ]
+    return lambda styler: styler.set_table_styles(styles, overwrite=False)
+
+
 class Note:
     """A paragraph or two that a page works out itself; `backticks` are code."""
 

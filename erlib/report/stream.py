@@ -13,7 +13,7 @@ from erlib.config import RunConfig
 from erlib.metrics import accuracy_curve
 from erlib.protocol import BENCHMARKS
 from erlib.report.memory_size import paper_values
-from erlib.report.numbers import draw_band
+from erlib.report.numbers import beyond_range, draw_band
 from erlib.report.page import Page, Series
 from erlib.report.style import (
     Plot,
@@ -137,9 +137,8 @@ def _curve(axes: Axes, place: Series) -> None:
         markevery=every,
         linewidth=1.5,
     )
-    limits = axes.dataLim.frozen()
-    draw_band(axes, xs, values, row.colour)
-    axes.dataLim.set(limits)  # the interval of three seeds can be far wider than all values: they set the range
+    with beyond_range(axes):
+        draw_band(axes, xs, values, row.colour)
     for x, column in zip(xs, values):
         axes.plot([x] * len(column), column, ".", color=row.colour, markersize=1.8, alpha=0.6)
 
