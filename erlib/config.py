@@ -49,7 +49,7 @@ class RunConfig:
     mer_gamma: float | None = None  # MER: how far the weights move towards the end of the inner steps
     mer_s: float | None = None  # MER: learning-rate multiplier of the current batch
     mer_steps: str | None = None  # MER: "single", one inner step per memory example, or "batch", one for all
-    mer_bn: str | None = None  # MER, batch norm in memory steps: "train", "apart" (averages untouched) or "running"
+    mer_bn: str | None = None  # MER, batch norm in memory steps: train, apart (averages untouched), shared or running
     angle: float | None = None  # rotation analysis: degrees between task 1 and task 2
     second_examples: int | None = None  # rotation analysis: training examples of task 2
     restart: bool | None = None  # memory_only: does task 2 begin from a fresh network?

@@ -17,7 +17,7 @@ _CHOICES = {
     "head": ("shared", "per_task"),
     "distances": ("current", "literal", None),
     "mer_steps": ("single", "batch", None),
-    "mer_bn": ("train", "apart", "running", None),
+    "mer_bn": ("train", "apart", "shared", "running", None),
 }
 _WHOLE = ("seed", "tasks", "examples_per_task", "test_examples", "batch_size", "samples_per_class", "replay_batch")
 _WHOLE += ("fisher_every", "second_examples")
@@ -64,7 +64,9 @@ def check(config: RunConfig) -> None:
         if name not in fields and getattr(config, name) is not None:
             raise ErlibError(f"method '{config.method}' does not use {name}; leave it out.")
     if "mer_bn" in fields and (config.mer_bn is None) != (bench.model == "mlp"):
-        raise ErlibError("mer_bn is for networks with batch norm; give train, apart or running; null for the mlp.")
+        raise ErlibError(
+            "mer_bn is for networks with batch norm; give train, apart, shared or running; null for the mlp."
+        )
     if config.bn_eps is not None and bench.model == "mlp":
         raise ErlibError("bn_eps is for networks with batch norm; leave it out for the mlp.")
     if not config.centred and config.source not in CENTRED:

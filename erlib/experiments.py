@@ -32,6 +32,7 @@ from erlib.rows import (
     MER_APART,
     MER_BATCH,
     MER_RUNNING,
+    MER_SHARED,
     MER_SINGLE,
     MULTITASK,
     ROTATION_ROWS,
@@ -155,7 +156,8 @@ def _lr_swap(scale: str) -> Iterator[Cell]:
 
 def _cv_questions(scale: str) -> Iterator[Cell]:
     """What is asked of the CV stream of Split CIFAR first: batch norm in MER's steps, and each writer's rate."""
-    yield from _grid("split_cifar", (MER_SINGLE, MER_RUNNING, MER_APART, MER_BATCH), (1,), stream="cv")
+    rows = (MER_SINGLE, MER_RUNNING, MER_APART, MER_SHARED, MER_BATCH)
+    yield from _grid("split_cifar", rows, (1,), stream="cv")
     for lr in (0.03, 0.1):
         yield from _grid("split_cifar", (ER_RING, ER_RESERVOIR), (1,), stream="cv", lr=lr)
 
@@ -186,7 +188,9 @@ EXPERIMENTS: dict[str, Experiment] = {
         "Memory only, in both readings", 5, _rotation((MEMORY_ONLY, MEMORY_RESTART), (20, 40, 60), (20000,))
     ),
     "cv_questions": Experiment("Split CIFAR's CV stream: MER's batch norm, learning rates", 3, _cv_questions),
-    "mer_bn": Experiment("MER(single), its steps apart from BN's averages", 5, _tiny((MER_APART,), "split_cifar")),
+    "mer_bn": Experiment(
+        "MER(single), other batch norm in its steps", 5, _tiny((MER_APART, MER_SHARED), "split_cifar")
+    ),
     "lr_swap": Experiment("Reservoir and ring with each other's learning rate", 5, _lr_swap),
 }
 

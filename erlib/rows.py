@@ -39,13 +39,14 @@ ER_MOF_LITERAL = Row("ER-MoF, stored distances", "er", "mof", {"distances": "lit
 ER_KMEANS_LITERAL = Row("ER-k-means, stored distances", "er", "kmeans", {"distances": "literal"})
 MER_RUNNING = Row("MER(single), running BN", "mer", "reservoir", {"mer_steps": "single", "mer_bn": "running"})
 MER_APART = Row("MER(single), averages apart", "mer", "reservoir", {"mer_steps": "single", "mer_bn": "apart"})
+MER_SHARED = Row("MER(single), shared BN", "mer", "reservoir", {"mer_steps": "single", "mer_bn": "shared"})
 
 MAIN_ROWS = (FINETUNE, EWC, AGEM_10, AGEM_256, MER_SINGLE, MER_BATCH, ER_RING)  # Tab. 1
 TABLE_ROWS = (*MAIN_ROWS, ER_MOF, ER_KMEANS, ER_RESERVOIR, MULTITASK)  # Tab. 3 to 6
 WRITER_ROWS = (ER_RESERVOIR, ER_RING, ER_HYBRID, ER_FULL_RING)  # Fig. 2
 ROTATION_ROWS = (FINETUNE, ER_RING, MEMORY_ONLY, MEMORY_RESTART)  # Fig. 3
 SELECTION_ROWS = (FINETUNE, EWC, AGEM_10, MER_SINGLE, ER_RESERVOIR, ER_RING, ER_HYBRID)  # Tab. 8, and the hybrid's lr
-VARIANT_ROWS = (ER_RING_CURRENT, ER_MOF_LITERAL, ER_KMEANS_LITERAL, MER_RUNNING, MER_APART)
+VARIANT_ROWS = (ER_RING_CURRENT, ER_MOF_LITERAL, ER_KMEANS_LITERAL, MER_RUNNING, MER_APART, MER_SHARED)
 ALL_ROWS = (*VARIANT_ROWS, *TABLE_ROWS, ER_HYBRID, ER_FULL_RING, MEMORY_ONLY, MEMORY_RESTART)
 
 

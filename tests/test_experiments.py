@@ -90,7 +90,7 @@ def test_the_selection_stays_on_the_cv_stream() -> None:
 
 
 def test_the_variants() -> None:
-    assert {run.mer_bn for run in configs("mer_bn")} == {"apart"}
+    assert {run.mer_bn for run in configs("mer_bn")} == {"apart", "shared"}
     assert {(run.memory, run.lr) for run in configs("lr_swap")} == {("reservoir", 0.03), ("ring", 0.1)}
     questions = configs("cv_questions")
     assert {run.stream for run in questions} == {"cv"}
@@ -98,6 +98,7 @@ def test_the_variants() -> None:
         ("single", "train"),
         ("single", "running"),
         ("single", "apart"),
+        ("single", "shared"),
         ("batch", "train"),
     }
     assert {(run.memory, run.lr) for run in questions if run.method == "er"} == {

@@ -220,7 +220,7 @@ def test_status_tells_stored_stale_and_missing_apart(
 
     assert main(["status", "--results", str(store.root), "--workers", "2"]) == 0
     (line,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("mer_bn")]
-    assert line.split()[:7] == ["mer_bn", "5", "1", "1", "3", "8", "s"]
+    assert line.split()[:7] == ["mer_bn", "10", "1", "1", "8", "18", "s"]
 
 
 def test_the_command_lists_and_ends_with_a_code(
@@ -231,7 +231,7 @@ def test_the_command_lists_and_ends_with_a_code(
     monkeypatch.setattr(sweep, "_pool", lambda executor, workers: ThreadPoolExecutor(1))
     command = ["sweep", "mer_bn", "--results", str(store.root), "--workers", "1", "--seeds", "2"]
     assert main([*command, "--dry-run"]) == 0
-    assert "2 runs missing, unknown on 1 at a time." in capsys.readouterr().out
+    assert "4 runs missing, unknown on 1 at a time." in capsys.readouterr().out
     assert trained == []
     assert main(command) == 0
     assert main([*command[:-1], "14"]) == 1

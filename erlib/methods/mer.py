@@ -2,7 +2,7 @@
 
 Two readings of its memory steps: one SGD step for each memory example ("single"), or one for their batch ("batch").
 Batch norm in them: statistics of the step's own examples, which enter the running averages ("train") or do not
-("apart"), or the running averages themselves ("running").
+("apart"), those of the whole memory batch ("shared"), or the running averages themselves ("running").
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ class MER(Method):
         self._track(self.config.mer_bn != "apart")
         for start in range(0, len(y), size):
             rows = slice(start, start + size)
-            self.descend(self.gradients(x[rows], y[rows], t[rows]))
+            if self.config.mer_bn == "shared":
+                logits = self.net(self.normalise(x))[rows]
+                self.descend(self.derivative(self.loss(logits, y[rows], t[rows])))
+            else:
+                self.descend(self.gradients(x[rows], y[rows], t[rows]))
         self._track(True)
         self.net.train()
 

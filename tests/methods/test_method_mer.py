@@ -42,11 +42,11 @@ def memory_steps(mode: str) -> tuple[dict[str, torch.Tensor], dict[str, torch.Te
     return before, method.net.state_dict(), method.net
 
 
-@pytest.mark.parametrize("mode", ["train", "apart", "running"])
+@pytest.mark.parametrize("mode", ["train", "apart", "shared", "running"])
 def test_batch_norm_in_the_memory_steps(mode):
     before, after, net = memory_steps(mode)
     running = [name for name in before if "running" in name]
-    assert all(torch.equal(before[name], after[name]) for name in running) == (mode != "train")
+    assert all(torch.equal(before[name], after[name]) for name in running) == (mode in ("apart", "running"))
     assert not torch.equal(before["conv1.weight"], after["conv1.weight"])  # it did learn
     norms = [module for module in net.modules() if isinstance(module, torch.nn.BatchNorm2d)]
     assert norms
@@ -59,3 +59,23 @@ def test_averages_apart_change_the_averages_alone():
     weights = [name for name in train if "running" not in name and "num_batches" not in name]
     assert all(torch.equal(train[name], apart[name]) for name in weights)
     assert not all(torch.equal(train[name], running[name]) for name in weights)
+
+
+def test_shared_statistics_are_those_of_the_memory_batch():
+    config = paper_config(
+        "split_cifar", "mer", source="toy", tasks=2, examples_per_task=20, mer_bn="shared", replay_batch=3
+    )
+    stream = make_stream(config)
+    method, twin = (make_method(config, stream, None, torch.device("cpu")) for _ in range(2))
+    x, y = stream.tasks[0].train.rows(slice(0, 3))
+    tasks = torch.zeros(3, dtype=torch.int64)
+    method._learn_memory(x, y, tasks)
+    for i in range(3):  # a step on one example's loss, its images normalised together
+        loss = -twin.masked(twin.net(twin.normalise(x)), tasks).log_softmax(1)[i, y[i]]
+        twin.net.zero_grad()
+        loss.backward()
+        with torch.no_grad():
+            for p in twin.net.parameters():
+                p -= config.lr * p.grad
+    for ours, theirs in zip(method.net.parameters(), twin.net.parameters()):
+        torch.testing.assert_close(ours, theirs)

@@ -77,9 +77,9 @@ def test_latex_has_a_line_for_each_row(opened: Any) -> None:
 
 def test_what_the_cv_stream_was_asked(opened: Any, empty_store: Path) -> None:
     shown = report.asked(opened("tab4", results=str(empty_store)), "cv_questions").shown
-    mer = ["MER(single)", "MER(single), running BN", "MER(single), averages apart", "MER(batch)"]
-    assert list(shown.index[:4]) == mer
-    assert list(shown["learning rate"].iloc[4:]) == ["0.03", "0.03", "0.1", "0.1"]
+    mer = ["MER(single)", "MER(single), running BN", "MER(single), averages apart", "MER(single), shared BN"]
+    assert list(shown.index[:5]) == [*mer, "MER(batch)"]
+    assert list(shown["learning rate"].iloc[5:]) == ["0.03", "0.03", "0.1", "0.1"]
     assert set(shown.iloc[:, 1]) == {"not run"}
 
 
