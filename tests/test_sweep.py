@@ -235,7 +235,7 @@ def test_the_command_lists_and_ends_with_a_code(
     assert trained == []
     assert main(command) == 0
     assert main([*command[:-1], "14"]) == 1
-    assert "seed 13: this run cannot be." in capsys.readouterr().out
+    assert "seed 13 and 1 more: this run cannot be." in capsys.readouterr().out
     assert main(["sweep", "tab99"]) == 2
     damaged = store.path(experiments.configs("mer_bn")[0])
     damaged.write_text("{")

@@ -25,10 +25,8 @@ _COLUMNS = {
     "metric": None,
     **dict.fromkeys(("paper", "paper_spread", "ours", "ours_std"), "float64"),
     "n": "Int64",
-    **dict.fromkeys(("difference", "low", "high", "p", "p_holm"), "float64"),
-    **dict.fromkeys(("verdict", "would_be")),
-    "seeds_needed": "Int64",
-    **dict.fromkeys(("note", "run_ids")),
+    **dict.fromkeys(("difference", "low", "high", "p", "p_holm", "room"), "float64"),
+    **dict.fromkeys(("verdict", "note", "run_ids")),
 }
 
 
@@ -38,8 +36,8 @@ def table(name: str, source: Store | pandas.DataFrame, seeds: int | None = None)
     `source` is the store, or its `frame(curves=True)`. Runs are matched by id; `seeds` keeps the first so many. A-GEM
     and MER, which were run in two readings, have two lines with the same number of the paper. Columns: `table`, `row`,
     `paper_row`, `benchmark`, `size`, `angle`, `second_examples`, `metric`, `paper`, `paper_spread`, `ours`, `ours_std`
-    (sample standard deviation), `n`, `difference`, `low`, `high`, `p`, `p_holm`, `verdict`, `would_be` and
-    `seeds_needed` (of an inconclusive cell, see `verdict.forecast`), `note`, `run_ids`.
+    (sample standard deviation), `n`, `difference`, `low`, `high`, `p`, `p_holm`, `room` (see
+    `verdict.room`), `verdict`, `note`, `run_ids`.
     Accuracies are in percent. Tab. 1 prints no ±: it is that of the same numbers in Tab. 3 to 6. Tab. 2 compares
     ratios to finetune.
 
@@ -48,9 +46,8 @@ def table(name: str, source: Store | pandas.DataFrame, seeds: int | None = None)
     if name not in NAMES:
         raise ErlibError(f"'{name}' cannot be compared with the paper; choose among {', '.join(NAMES)}.")
     lines = _time_lines(source, seeds) if name == "tab2" else _lines(name, source, seeds)
-    cells = [line["cell"] for line in lines]
-    found = zip(lines, verdict.judge(cells), verdict.forecast(cells))
-    rows = [line | _judged(line["cell"], judged, line["note"], coming) for line, judged, coming in found]
+    verdicts = verdict.judge([line["cell"] for line in lines])
+    rows = [line | _judged(line["cell"], judged, line["note"]) for line, judged in zip(lines, verdicts)]
     kinds = {column: kind for column, kind in _COLUMNS.items() if kind}
     return pandas.DataFrame(rows)[list(_COLUMNS)].astype(kinds)
 
@@ -108,13 +105,9 @@ def _described(printed: Mapping[str, Any], label: str, spread: float | None) -> 
     )
 
 
-def _judged(
-    cell: verdict.Cell, judged: verdict.Verdict, note: str, coming: tuple[str, int | None] | None
-) -> dict[str, Any]:
+def _judged(cell: verdict.Cell, judged: verdict.Verdict, note: str) -> dict[str, Any]:
     low, high = judged.interval or (None, None)
-    open_ = judged.word == verdict.INCONCLUSIVE
-    alone = "one run" if open_ and judged.n == 1 else ""
-    would_be, needed = (coming if open_ else None) or (None, None)
+    alone = "one run" if judged.word == verdict.INCONCLUSIVE and judged.n == 1 else ""
     return {
         "ours": statistics.fmean(cell.ours) if cell.ours else None,
         "ours_std": statistics.stdev(cell.ours) if judged.n > 1 else None,
@@ -124,9 +117,8 @@ def _judged(
         "high": high,
         "p": judged.p,
         "p_holm": judged.p_holm,
+        "room": verdict.room(cell),
         "verdict": judged.word,
-        "would_be": would_be,
-        "seeds_needed": needed,
         "note": "; ".join(filter(None, (alone, note))),
     }
 

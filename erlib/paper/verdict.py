@@ -17,8 +17,6 @@ ALPHA = 0.05  # of "differs", after Holm's correction
 FORGETTING_FLOOR = 0.003  # least standard deviation of a printed F_T: it is rounded to 0.01
 MNIST_MARGIN = {"accuracy": 2.0, "forgetting": 0.03}
 MARGIN = {"accuracy": 4.0, "forgetting": 0.04}  # the other benchmarks
-MOST_SEEDS = 50  # how far a forecast looks
-Test = tuple[tuple[float, float], float]  # the interval of a difference, and the p-value of 0
 
 REPRODUCED, DIFFERS, INCONCLUSIVE = "reproduced", "differs", "inconclusive"
 NOT_RUN, DISTANCE_ONLY = "not run", "distance only"
@@ -89,6 +87,17 @@ def judge(cells: Sequence[Cell]) -> list[Verdict]:
     return [_verdict(one, test, None if test is None else next(corrected)) for one, test in zip(cells, tests)]
 
 
+def room(cell: Cell) -> float | None:
+    """The largest distance from the paper that many runs of ours could call reproduced; none, if it is not above 0.
+
+    It is the margin less half the interval that the paper's own spread leaves in the limit. None without a ±.
+    """
+    if cell.paper_std is None or cell.margin is None:
+        return None
+    error = cell.paper_std / math.sqrt(cell.paper_runs)
+    return cell.margin - float(stats.t.ppf((1 + CONFIDENCE) / 2, cell.paper_runs - 1)) * error
+
+
 def holm(p_values: Sequence[float]) -> list[float]:
     """Holm's step-down correction, in the order given.
 
@@ -103,63 +112,34 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def forecast(cells: Sequence[Cell]) -> list[tuple[str, int | None] | None]:
-    """What more seeds would make of each cell of a table if its mean and spread, and all others, stayed as they are.
-
-    The word, and how many seeds it takes: None if more than MOST_SEEDS. "inconclusive" is a cell that the paper's own
-    spread leaves open with any number of ours. None for a cell that cannot be tested yet.
-    """
-    tests = [_welch(one) for one in cells]
-    return [None if test is None else _forecast(one, i, tests) for i, (one, test) in enumerate(zip(cells, tests))]
-
-
-def _forecast(cell: Cell, index: int, tests: list[Test | None]) -> tuple[str, int | None]:
-    difference, variance = statistics.fmean(cell.ours) - cell.paper, statistics.variance(cell.ours)
-    others = [test[1] for i, test in enumerate(tests) if test is not None and i != index]
-    for n in (*range(len(cell.ours), MOST_SEEDS + 1), math.inf):
-        test = _difference(cell, difference, variance, n)
-        word = _word(cell, test[0], holm([test[1], *others])[0])
-        if word != INCONCLUSIVE:
-            return word, None if n == math.inf else n
-    return INCONCLUSIVE, None
-
-
-def _verdict(cell: Cell, test: Test | None, p_holm: float | None) -> Verdict:
+def _verdict(cell: Cell, test: tuple[tuple[float, float], float] | None, p_holm: float | None) -> Verdict:
     n = len(cell.ours)
     if n == 0:
         return Verdict(word=NOT_RUN, n=0)
     difference = statistics.fmean(cell.ours) - cell.paper
     if test is None:
         return Verdict(word=DISTANCE_ONLY if cell.spread is None else INCONCLUSIVE, n=n, difference=difference)
-    interval, p = test
-    word = _word(cell, interval, p_holm)
-    return Verdict(word=word, n=n, difference=difference, interval=interval, p=p, p_holm=p_holm)
+    (low, high), p = test
+    word = DIFFERS if p_holm < ALPHA else INCONCLUSIVE
+    if -cell.margin < low and high < cell.margin:
+        word = REPRODUCED
+    return Verdict(word=word, n=n, difference=difference, interval=(low, high), p=p, p_holm=p_holm)
 
 
-def _word(cell: Cell, interval: tuple[float, float], p_holm: float) -> str:
-    if -cell.margin < interval[0] and interval[1] < cell.margin:
-        return REPRODUCED
-    return DIFFERS if p_holm < ALPHA else INCONCLUSIVE
-
-
-def _welch(cell: Cell) -> Test | None:
+def _welch(cell: Cell) -> tuple[tuple[float, float], float] | None:
     """The interval of the difference and the p-value of 0; None for a cell that cannot be tested."""
     if not all(map(math.isfinite, (cell.paper, cell.spread or 0.0, *cell.ours))):
         raise ErlibError("a value of a cell is not a number; look for the damaged run, none may be dropped.")
     if cell.spread is None or len(cell.ours) < 2:
         return None
     difference = statistics.fmean(cell.ours) - cell.paper
-    return _difference(cell, difference, statistics.variance(cell.ours), len(cell.ours))
-
-
-def _difference(cell: Cell, difference: float, variance: float, n: float) -> Test:
-    """Welch's interval of a difference, and the p-value of 0, with n seeds of ours that have that variance."""
-    ours, paper = variance / n, cell.paper_std**2 / cell.paper_runs
+    ours = statistics.variance(cell.ours) / len(cell.ours)
+    paper = cell.paper_std**2 / cell.paper_runs
     error = math.sqrt(ours + paper)
     if error == 0:  # no spread on either side: the difference is exact
         return (difference, difference), float(difference == 0)
     # Welch and Satterthwaite, with shares of the variance so that tiny ones do not underflow
     share = ours / (ours + paper)
-    freedom = 1 / (share**2 / (n - 1) + (1 - share) ** 2 / (cell.paper_runs - 1))
+    freedom = 1 / (share**2 / (len(cell.ours) - 1) + (1 - share) ** 2 / (cell.paper_runs - 1))
     half = float(stats.t.ppf((1 + CONFIDENCE) / 2, freedom)) * error
     return (difference - half, difference + half), float(2 * stats.t.sf(abs(difference) / error, freedom))

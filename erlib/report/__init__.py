@@ -6,7 +6,6 @@
 from erlib.report.choice import agreement, choices
 from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
 from erlib.report.explore import Explorer, explorer
-from erlib.report.forecast import forecast, forecast_counts
 from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
 from erlib.report.levers import asked, beyond, differing, levers
 from erlib.report.memory_size import memory_size
@@ -14,6 +13,7 @@ from erlib.report.missing import missing
 from erlib.report.own import beside_the_paper
 from erlib.report.page import PAGES, Page, Series, open_page
 from erlib.report.quickstart import live_curves, memory_pictures, quick_configs, train_live
+from erlib.report.room import room, room_counts
 from erlib.report.rotation import rotation_curves, rotation_strength, rotation_sweep
 from erlib.report.shown import Note, Table
 from erlib.report.speed import aims, how, limits, speed
@@ -48,8 +48,6 @@ __all__ = [
     "differing",
     "evidence_table",
     "explorer",
-    "forecast",
-    "forecast_counts",
     "growth",
     "how",
     "hybrid_switch",
@@ -67,6 +65,8 @@ __all__ = [
     "ordering",
     "quick_configs",
     "record",
+    "room",
+    "room_counts",
     "rotation_curves",
     "rotation_strength",
     "rotation_sweep",

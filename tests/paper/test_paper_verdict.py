@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from erlib.errors import ErlibError
-from erlib.paper.verdict import RULE, WORDS, Cell, cell, forecast, holm, judge
+from erlib.paper.verdict import RULE, WORDS, Cell, cell, holm, judge, room
 
 
 def make(ours, *, paper=70.2, spread=0.56, margin=2.0, **more):
@@ -120,29 +120,19 @@ def test_holm_goes_over_the_tested_cells_of_the_table_only():
     assert (alone.word, crowded.word) == ("differs", "inconclusive")
 
 
-def test_a_forecast_by_hand():
-    # the paper's ± alone: s / √5 = 0.56 · √1.25 / √5 = 0.28, times t(0.95, 4) = 2.13 is 0.60 on either side
-    near, far = make([69.5, 73.5, 68.4]), make([60.0, 70.0])
-    between = make([68.5, 68.9, 68.55], spread=0.9)  # 1.55 below; alone the ± leaves 0.96: 2 cannot hold both
-    (near_word, seeds), (far_word, many) = (forecast([one])[0] for one in (near, far))
-    assert (near_word, far_word) == ("reproduced", "differs")
-    assert forecast([between, *[make([70.0, 71.0, 66.0])] * 20])[0] == ("inconclusive", None)
-    for this, needed, word in ((near, seeds, near_word), (far, many, far_word)):
-        assert len(this.ours) < needed <= 50
-        assert judge([resampled(this, needed)])[0].word == word
-        assert judge([resampled(this, needed - 1)])[0].word == "inconclusive"
+def test_the_room_that_the_papers_spread_leaves():
+    # s / √5 = 0.56 · √(5/4) / √5 = 0.28, times t(0.95, 4) = 2.132 is 0.597 of the margin of 2
+    assert room(make([])) == pytest.approx(2 - 0.597, abs=1e-3)
+    assert room(make([], spread=2.0)) < 0
+    assert room(make([], spread=None, margin=None)) is None
 
 
-def resampled(cell, n):
-    """The cell with n runs of ours that have the same mean and the same sample variance."""
-    shape = stats.zscore(list(range(n)), ddof=1) * statistics.stdev(cell.ours) + statistics.fmean(cell.ours)
-    return dataclasses.replace(cell, ours=[float(x) for x in shape])
-
-
-def test_a_forecast_needs_a_spread_and_may_look_far():
-    assert forecast([make([70.0]), make([]), make([84.0, 86.0], spread=None, margin=None)]) == [None] * 3
-    assert forecast([make([71.3] * 3)]) == [("reproduced", 3)]  # as it is now
-    assert forecast([make([51.6, 91.6])])[0] == ("reproduced", None)  # 1.4 away, a spread of 28: hundreds of seeds
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_many_runs_decide_at_the_edge_of_the_room(sign):
+    edge = room(make([]))
+    many = [sign * 0.01 * (-1) ** i for i in range(1000)]
+    assert one([70.2 + sign * (edge - 0.02) + x for x in many]).word == "reproduced"
+    assert one([70.2 + sign * (edge + 0.02) + x for x in many]).word != "reproduced"
 
 
 def test_the_printed_rule_names_its_own_constants_and_every_word():

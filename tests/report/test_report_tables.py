@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -43,20 +44,23 @@ def test_a_cell_shows_ours_the_papers_the_distance_and_the_word(opened: Any) -> 
     assert "0x" not in repr(table)
 
 
-def test_the_forecast_counts_every_inconclusive_cell(opened: Any, empty_store: Path) -> None:
+def test_what_further_seeds_could_call_reproduced(opened: Any, empty_store: Path) -> None:
     page = opened("tab3")
-    lines = report.lines(page)
-    cells = lines[lines.verdict == "inconclusive"]
-    table = report.forecast(page)
-    assert len(table.shown) == len(cells) > 0
-    assert set(lines[lines.verdict != "inconclusive"].would_be.dropna()) == set()
-    words = repr(report.forecast_counts(page))
-    assert words.startswith(f"Of {len(cells)} inconclusive cells")
-    counts = [int(part.split()[0]) for part in words.split(": ", 1)[1].split("; ")]
-    assert sum(counts) == len(cells)
+    cells = report.lines(page).query("verdict == 'inconclusive'")
+    shown = report.room(page).shown
+    assert len(shown) == len(cells) > 0
+    words = dict(zip(shown.index, shown["can be called reproduced"]))
+    for _, cell in cells.iterrows():
+        size = "" if cell.isna()["size"] else f", {cell['size']} per class"
+        word = words[f"{cell['row']}{size}, {'A_T' if cell.metric == 'accuracy' else 'F_T'}"]
+        may = abs(cell.difference) < cell.room
+        assert word == ("further seeds may" if may else "not at this distance" if cell.room > 0 else "at no distance")
+    counts = [list(words.values()).count(w) for w in ("further seeds may", "not at this distance", "at no distance")]
+    text = repr(report.room_counts(page))
+    assert [int(part) for part in re.findall(r"\b\d+\b", text)] == [len(cells), *counts]
     nothing = opened("tab3", results=str(empty_store))
-    assert "No cell" in repr(report.forecast(nothing))
-    assert "No cell" in repr(report.forecast_counts(nothing))
+    assert "No cell" in repr(report.room(nothing))
+    assert "No cell" in repr(report.room_counts(nothing))
 
 
 def test_methods_and_seeds_reach_the_table(opened: Any) -> None:
