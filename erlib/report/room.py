@@ -24,8 +24,8 @@ def room_counts(page: Page) -> Note:
     count = {word: int((words == word).sum()) for word in _WORDS}
     return Note(
         f"Inconclusive cells: {len(words)}. At a distance that many seeds of ours could still call reproduced: "
-        f"{count['open']}. Too far away for that, given the paper's ±, so that they can only come out as differing or stay "
-        f"open: {count['far']}. With a ± that fills the margin alone, so that no distance could: {count['never']}."
+        f"{count['open']}. Too far away for that, given the paper's ±, so that they can only come out as differing or "
+        f"stay open: {count['far']}. With a ± that fills the margin alone, so that no distance could: {count['never']}."
     )
 
 
