@@ -141,8 +141,14 @@ def _line(label: str, size: int, lever: str, pairs: list[tuple[RunResult, RunRes
         "with": f"{statistics.fmean(with_lever):.1f}",
         "difference": signed(difference, 1),
         "95% interval": interval,
+        "change of F_T": _forgetting(pairs),
         "n": len(pairs),
     }
+
+
+def _forgetting(pairs: list[tuple[RunResult, RunResult]]) -> str:
+    changes = [a.forgetting - b.forgetting for a, b in pairs if None not in (a.forgetting, b.forgetting)]
+    return signed(statistics.fmean(changes), 3) if changes else "–"
 
 
 def _cell(place: Series) -> str:

@@ -102,6 +102,9 @@ def test_a_lever_is_found_by_what_it_changes(opened: Any, tmp_path: Path, empty_
     table = report.levers(opened("tab3", results=str(tmp_path)))
     assert table.shown.loc["Finetune", "lever"] == "init: paper → pytorch"
     assert table.shown.loc["Finetune", "n"] == 2
+    runs = {(run.config.init, run.config.seed): run.forgetting for run in store.load()}
+    change = sum(runs["pytorch", seed] - runs["paper", seed] for seed in range(2)) / 2
+    assert table.shown.loc["Finetune", "change of F_T"] == f"{change:+.3f}".replace("-", "−")
     assert "replay_current: False → True" in repr(report.levers(opened("tab3")))
     assert isinstance(report.levers(opened("tab3", results=str(empty_store))), Note)
 
