@@ -24,7 +24,7 @@ def missing(page: Page) -> Table | Note:
         return Note(f"Every run of this page is stored: {wanted} of {wanted}.", *failed)
     count = sum(line["missing"] for line in lines)
     caption = f"Not run yet: {count} of the {wanted} runs that this page wants. " + " ".join(failed)
-    frame = pandas.DataFrame(lines).set_index("benchmark")
+    frame = pandas.DataFrame(lines).set_index("benchmark").rename_axis(None)
     return Table(frame, f"missing-{page.name}", caption.strip(), decorate=prose(2, "32em"))  # for the longest command
 
 
