@@ -27,7 +27,8 @@ class MER(Method):
     def _learn_memory(self, x: Tensor, y: Tensor, t: Tensor) -> None:
         size = 1 if self.config.mer_steps == "single" else max(1, len(y))
         self.net.train(self.config.mer_bn != "running")
-        self._track(self.config.mer_bn != "apart")
+        if self.config.mer_bn == "apart":
+            self._track(False)
         for start in range(0, len(y), size):
             rows = slice(start, start + size)
             if self.config.mer_bn == "shared":
@@ -35,7 +36,8 @@ class MER(Method):
                 self.descend(self.derivative(self.loss(logits, y[rows], t[rows])))
             else:
                 self.descend(self.gradients(x[rows], y[rows], t[rows]))
-        self._track(True)
+        if self.config.mer_bn == "apart":
+            self._track(True)
         self.net.train()
 
     def _track(self, on: bool) -> None:

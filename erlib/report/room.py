@@ -14,13 +14,14 @@ _WORDS = {
     "far": "not at this distance",
     "never": "at no distance",
 }
+_NONE = Note("No cell of this page is inconclusive.")
 
 
 def room_counts(page: Page) -> Note:
     """How many inconclusive cells further runs of ours could still call reproduced."""
     words = _open(page).apply(_word, axis=1)
     if words.empty:
-        return Note("No cell of this page is inconclusive.")
+        return _NONE
     count = {word: int((words == word).sum()) for word in _WORDS}
     return Note(
         f"Inconclusive cells: {len(words)}. At a distance that many seeds of ours could still call reproduced: "
@@ -33,7 +34,7 @@ def room(page: Page) -> Table | Note:
     """Every inconclusive cell: its distance, and the largest that many seeds of ours could call reproduced."""
     cells = _open(page)
     if cells.empty:
-        return Note("No cell of this page is inconclusive.")
+        return _NONE
     rows = [
         {
             "n": str(cell.n),
