@@ -13,6 +13,7 @@ from erlib.report.missing import missing
 from erlib.report.own import beside_the_paper
 from erlib.report.page import PAGES, Page, Series, open_page
 from erlib.report.quickstart import live_curves, memory_pictures, quick_configs, train_live
+from erlib.report.rates import same_rate
 from erlib.report.room import room, room_counts
 from erlib.report.rotation import rotation_curves, rotation_strength, rotation_sweep
 from erlib.report.shown import Note, Table
@@ -72,6 +73,7 @@ __all__ = [
     "rotation_sweep",
     "rotation_table",
     "rounds",
+    "same_rate",
     "speed",
     "speed_ratios",
     "theatre",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from collections.abc import Iterable
 
 import pandas
 
@@ -41,6 +42,7 @@ def agreement(page: Page) -> Note:
         decided = {row: place for row, place in best.items() if place and paper_rate(place.config) is not None}
         same = [row for row, place in decided.items() if place.config.lr == paper_rate(place.config)]
         state = f"the CV stream chooses the paper's learning rate for {len(same)} of {len(decided)} methods"
+        state += f" ({_seeds(places, decided)})"
         sentences.append(f"{BENCHMARKS[benchmark].title}: {state if decided else 'not run yet'}.")
     return Note(" ".join(sentences))
 
@@ -54,9 +56,20 @@ def paper_rate(config: RunConfig) -> float | None:
     return chosen["lr"] if chosen else None
 
 
+def _seeds(places: list[Series], rows: Iterable[str]) -> str:
+    """How many seeds these rows were chosen by: "1 to 3 seeds"."""
+    counts = {_common([place for place in places if place.label == row]) for row in rows}
+    low, high = min(counts, default=0), max(counts, default=0)
+    return f"{low} to {high} seeds" if low < high else f"{low} seed{'s' * (low != 1)} each"
+
+
+def _common(places: list[Series]) -> int:
+    return min((place.n for place in places), default=0)
+
+
 def _best(places: list[Series]) -> Series | None:
     """The place with the best mean over the seeds that all of them have, once there are any."""
-    common = min((place.n for place in places), default=0)
+    common = _common(places)
     return max(places, key=lambda place: statistics.fmean(place.accuracies[:common])) if common else None
 
 

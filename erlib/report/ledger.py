@@ -59,7 +59,7 @@ def evidence_table(lines: pandas.DataFrame) -> Table:
     words = pandas.DataFrame("", index=shown.index, columns=shown.columns)
     words["verdict"] = lines.judgement.to_numpy()
     caption = "The lines of each claim. Ours: mean over n seeds, and the 95% interval of the mean."
-    return Table(shown, "claim-lines", caption, frame=lines, words=words, decorate=prose(2, "13em"))
+    return Table(shown, "claim-lines", caption, frame=lines, words=words, decorate=prose(2, "12em"))
 
 
 def claim_counts(lines: pandas.DataFrame) -> Note:
@@ -125,10 +125,15 @@ def _range(line: tuple) -> str:
 def _ours(line: tuple) -> str:
     if pandas.isna(line.mean):
         return "–"
-    interval = "no interval" if pandas.isna(line.low) else f"{line.low:.2f} to {line.high:.2f}"
-    return f"{line.mean:.2f} (n = {line.n})\n{interval}"
+    digits = _digits(line)
+    interval = "no interval" if pandas.isna(line.low) else f"{line.low:.{digits}f} to {line.high:.{digits}f}"
+    return f"{line.mean:.{digits}f} (n = {line.n})\n{interval}"
 
 
 def _paper(line: tuple) -> str:
-    value = "" if pandas.isna(line.paper) else f"{line.paper:.2f}\n"
+    value = "" if pandas.isna(line.paper) else f"{line.paper:.{_digits(line)}f}\n"
     return f"{value}{line.paper_table}"
+
+
+def _digits(line: tuple) -> int:
+    return 3 if line.unit == "fraction" else 2  # forgetting lies between 0 and 1

@@ -87,6 +87,27 @@ def test_what_the_cv_stream_was_asked(opened: Any, empty_store: Path) -> None:
     assert set(shown.iloc[:, 1]) == {"not run"}
 
 
+def test_reservoir_and_ring_with_the_same_learning_rate(opened: Any, tmp_path: Path, empty_store: Path) -> None:
+    store = Store(tmp_path)
+    levels = {("reservoir", 0.1): (0.68, 3), ("ring", 0.03): (0.62, 3), ("reservoir", 0.03): (0.65, 2)}
+    for (memory, lr), (level, seeds) in levels.items():
+        for seed in range(seeds):
+            config = paper_config("split_cifar", "er", memory=memory, samples_per_class=13, lr=lr, seed=seed)
+            store.put(
+                RunResult(
+                    config=config,
+                    accuracy=_level(level + 0.1 * (seed == 2 and memory == "reservoir"), 17),
+                    seconds={"train": 1.0},
+                )
+            )
+    line = report.same_rate(opened("tab4", results=str(tmp_path))).shown.loc["13 per class"]
+    assert line["both 0.03"] == "+3.0 (n = 2)\n+3.0 to +3.0"
+    assert line["each its own: 0.1, 0.03"] == "+6.0 (n = 2)\n+6.0 to +6.0"  # the third seed has no partner
+    assert line["both 0.1"] == "not run"
+    assert set(report.same_rate(opened("tab4", results=str(empty_store))).shown.iloc[0]) == {"not run"}
+    assert "among `methods`" in repr(report.same_rate(opened("tab4", methods=["ER-Ring"])))
+
+
 def test_rows_beyond_the_paper(opened: Any, empty_store: Path) -> None:
     shown = report.beyond(opened("tab3"), "beyond_mnist").shown
     assert "(n = 3)" in shown.loc["ER-Hybrid", "1"]
@@ -128,8 +149,8 @@ def test_a_differing_cell_shows_what_each_lever_leaves_of_it(opened: Any, tmp_pa
     assert "No cell" in repr(report.differing(opened("tab3", results=str(empty_store))))
 
 
-def _level(accuracy: float) -> list[list[float | None]]:
-    return [[accuracy if j <= i else None for j in range(20)] for i in range(20)]
+def _level(accuracy: float, tasks: int = 20) -> list[list[float | None]]:
+    return [[accuracy if j <= i else None for j in range(tasks)] for i in range(tasks)]
 
 
 def test_the_best_and_the_papers_learning_rate_are_marked(opened: Any, tmp_path: Path) -> None:
@@ -140,7 +161,7 @@ def test_the_best_and_the_papers_learning_rate_are_marked(opened: Any, tmp_path:
     page = opened("tab8", results=str(tmp_path), methods=["Finetune"], benchmarks=["permuted_mnist"], seeds=1)
     cells = report.choices(page, "permuted_mnist").shown.loc["Finetune"]
     assert sum("★" in cell for cell in cells) == 1
-    assert "of 1 methods" in repr(report.agreement(page))
+    assert "of 1 methods (1 seed each)" in repr(report.agreement(page))
     assert isinstance(report.choices(page, "split_cub"), Note)
     worst = page.wanted["tab8"][-1]  # lr 1
     Store(tmp_path).put(dataclasses.replace(made_up(worst), events=[{"name": DIVERGED, "task": 2, "step": None}]))
