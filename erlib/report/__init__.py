@@ -7,6 +7,7 @@ from erlib.report.choice import agreement, choices
 from erlib.report.comparison import comparison, counts, lines, rotation_table, to_latex
 from erlib.report.explore import Explorer, explorer
 from erlib.report.ledger import claim_counts, claim_lines, claim_table, evidence_table, intervals
+from erlib.report.lever_figure import lever_intervals
 from erlib.report.levers import asked, beyond, differing, levers
 from erlib.report.memory_size import memory_size
 from erlib.report.missing import missing
@@ -54,6 +55,7 @@ __all__ = [
     "hybrid_switch",
     "intervals",
     "learning_table",
+    "lever_intervals",
     "levers",
     "limits",
     "lines",

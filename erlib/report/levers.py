@@ -18,6 +18,7 @@ from erlib.report.shown import Note, Table
 from erlib.result import RunResult
 
 Lever = tuple[str, int, str]  # row, samples per class (0: no memory), what changed
+Pairs = list[tuple[RunResult, RunResult]]  # with the lever, without it: one for each seed
 _SAME = ("benchmark", "stream", "method", "memory", "samples_per_class")
 
 
@@ -46,10 +47,10 @@ def asked(page: Page, experiment: str) -> Table:
 
 def levers(page: Page) -> Table | Note:
     """Every stored run of the benchmark whose settings differ from a row's own: what changed, and what it did."""
-    tried = _tried(page)
-    if not tried:
+    found = tried(page)
+    if not found:
         return Note("No run with another setting is stored for this benchmark yet.")
-    rows = [_line(*key, pairs) for key, pairs in sorted(tried.items(), key=lambda group: group[0])]
+    rows = [_line(*key, pairs) for key, pairs in found.items()]
     caption = "Levers tried, each against the same row and seeds with the settings of this page"
     return Table(
         pandas.DataFrame(rows).set_index("row").rename_axis(None), f"{page.name}-levers", f"{caption}. A_T in percent."
@@ -62,8 +63,8 @@ def differing(page: Page) -> Table | Note:
     frame = every[every.verdict == verdict.DIFFERS]
     if frame.empty:
         return Note("No cell of this page differs from the paper in the sense of the rule.")
-    tried = _tried(page)
-    rows = [_explained(line, tried, _readings(line, every)) for _, line in frame.iterrows()]
+    found = tried(page)
+    rows = [_explained(line, found, _readings(line, every)) for _, line in frame.iterrows()]
     caption = "Cells that differ: ours minus the paper's, and what each lever, on the same seeds, leaves of it"
     return Table(
         pandas.DataFrame(rows).set_index("cell").rename_axis(None),
@@ -78,17 +79,27 @@ def changed(config: RunConfig, base: RunConfig) -> str:
     return ", ".join(f"{name}: {theirs[name]} → {ours[name]}" for name in ours if ours[name] != theirs[name])
 
 
-def _tried(page: Page) -> dict[Lever, list[tuple[RunResult, RunResult]]]:
-    """Runs with a lever, each beside the row's own run of the same seed."""
+def tried(page: Page) -> dict[Lever, Pairs]:
+    """Runs with a lever, each beside the row's own run of the same seed, in the order of rows, sizes and levers."""
     base = [place for place in page.series() if place.n]
-    tried: dict[Lever, list[tuple[RunResult, RunResult]]] = {}
+    found: dict[Lever, Pairs] = {}
     for result in page.others:
         place = _nearest(result.config, base)
         twin = next((run for run in place.results if run.config.seed == result.config.seed), None) if place else None
         if twin is not None:
             key = (place.label, result.config.samples_per_class or 0, changed(result.config, twin.config))
-            tried.setdefault(key, []).append((result, twin))
-    return tried
+            found.setdefault(key, []).append((result, twin))
+    return dict(sorted(found.items(), key=lambda group: group[0]))
+
+
+def changes(pairs: Pairs) -> list[float]:
+    """What a lever adds to A_T, in points, seed by seed."""
+    return [100 * (with_lever.average_accuracy - without.average_accuracy) for with_lever, without in pairs]
+
+
+def place_name(label: str, size: int) -> str:
+    """A row and its memory: "ER-Ring, 1 per class"."""
+    return f"{label}, {size} per class" if size else label
 
 
 def _readings(line: pandas.Series, every: pandas.DataFrame) -> Iterable[str]:
@@ -99,14 +110,12 @@ def _readings(line: pandas.Series, every: pandas.DataFrame) -> Iterable[str]:
         yield f"the other reading, {other['row']}: leaves {left} (n = {other.n})"
 
 
-def _explained(
-    line: pandas.Series, tried: dict[Lever, list[tuple[RunResult, RunResult]]], readings: Iterable[str]
-) -> dict[str, str]:
+def _explained(line: pandas.Series, found: dict[Lever, Pairs], readings: Iterable[str]) -> dict[str, str]:
     size = 0 if pandas.isna(line["size"]) else line["size"]
     digits = digits_of(line.metric)
     value = (lambda run: 100 * run.average_accuracy) if line.metric == "accuracy" else (lambda run: run.forgetting)
     effects = []
-    for (label, at, lever), pairs in sorted(tried.items(), key=lambda group: group[0]):
+    for (label, at, lever), pairs in found.items():
         if (label, at) == (line["row"], size):
             shift = statistics.fmean(value(a) - value(b) for a, b in pairs)
             left = signed(line.difference + shift, digits)
@@ -130,12 +139,12 @@ def _distance(config: RunConfig, base: RunConfig) -> int:
     return sum(ours[name] != theirs[name] for name in ours if name != "seed")
 
 
-def _line(label: str, size: int, lever: str, pairs: list[tuple[RunResult, RunResult]]) -> dict[str, Any]:
+def _line(label: str, size: int, lever: str, pairs: Pairs) -> dict[str, Any]:
     with_lever, without = ([100 * run.average_accuracy for run in side] for side in zip(*pairs))
-    difference, half = mean_and_half([a - b for a, b in zip(with_lever, without)])
+    difference, half = mean_and_half(changes(pairs))
     interval = "one seed" if half is None else f"{signed(difference - half, 1)} to {signed(difference + half, 1)}"
     return {
-        "row": f"{label}, {size} per class" if size else label,
+        "row": place_name(label, size),
         "lever": lever,
         "without": f"{statistics.fmean(without):.1f}",
         "with": f"{statistics.fmean(with_lever):.1f}",
@@ -146,9 +155,9 @@ def _line(label: str, size: int, lever: str, pairs: list[tuple[RunResult, RunRes
     }
 
 
-def _forgetting(pairs: list[tuple[RunResult, RunResult]]) -> str:
-    changes = [a.forgetting - b.forgetting for a, b in pairs if None not in (a.forgetting, b.forgetting)]
-    return signed(statistics.fmean(changes), 3) if changes else "–"
+def _forgetting(pairs: Pairs) -> str:
+    added = [a.forgetting - b.forgetting for a, b in pairs if None not in (a.forgetting, b.forgetting)]
+    return signed(statistics.fmean(added), 3) if added else "–"
 
 
 def _cell(place: Series) -> str:

@@ -10,6 +10,7 @@ import matplotlib.colors
 import pytest
 
 from erlib import report
+from erlib.config import paper_config
 from erlib.experiments import configs
 from erlib.report import style
 from erlib.result import RunResult
@@ -26,6 +27,7 @@ FIGURES: dict[str, tuple[str, Callable[[report.Page], report.Plot]]] = {
     "fig4": ("fig4", report.along_stream),
     "fig7": ("fig7", report.along_stream),
     "tab2": ("tab2", report.time_bars),
+    "tab3-levers": ("tab3", report.lever_intervals),
     "claims": ("claims", lambda page: report.intervals(report.claim_lines(page))),
 }
 
@@ -64,6 +66,18 @@ def test_nothing_is_clipped_and_every_panel_has_something(name: str, opened: Any
             assert axes.get_xlabel() or axes.get_shared_x_axes().get_siblings(axes)
             sizes = [text.get_fontsize() for text in axes.findobj(style.matplotlib.text.Text) if text.get_text()]
             assert min(sizes) >= 9 or axes.get_yscale() == "symlog"  # exponents are smaller
+
+
+def test_a_lever_is_drawn_beside_what_the_row_lacks_of_the_paper(opened: Any, tmp_path: Path) -> None:
+    levels = {("paper", 0): 0.40, ("paper", 1): 0.42, ("paper", 2): 0.5, ("pytorch", 0): 0.43, ("pytorch", 1): 0.46}
+    for (init, seed), level in levels.items():
+        config = paper_config("permuted_mnist", "finetune", seed=seed, init=init)
+        Store(tmp_path).put(RunResult(config=config, accuracy=[[level] * 20] * 20, seconds={"train": 1.0}))
+    (axes,) = report.lever_intervals(opened("tab3", results=str(tmp_path))).figure.axes
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["Finetune", "init: paper → pytorch"]
+    points = {line.get_marker(): line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1}
+    assert points["D"] == pytest.approx(53.5 - 41)  # the paper's, less ours of the two seeds that have the lever
+    assert points[style.look("Finetune").marker] == pytest.approx(3.5)
 
 
 def test_an_empty_store_says_so_in_the_figure(opened: Any, empty_store: Path) -> None:
