@@ -9,6 +9,8 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 from erlib.config import RunConfig
@@ -21,6 +23,13 @@ from erlib.store import Store
 
 MARK = "<!-- runs -->"  # ends the line that says which benchmarks have runs
 MARKED = ("README.md", "book/intro.md")
+_PAGES = {
+    "tab3": "tab3_mnist",
+    "tab4": "tab4_cifar",
+    "tab5": "tab5_miniimagenet",
+    "tab6": "tab6_cub",
+    "tab7": "tab7_mnist_rotation",
+}
 
 
 def update(root: Path) -> None:
@@ -36,12 +45,14 @@ def texts(root: Path) -> dict[str, str]:
     """What each file with generated text must contain."""
     from erlib.paper.verdict import RULE
 
-    line = runs_line(Store(root / "results").load())
+    store = Store(root / "results")
+    line = runs_line(store.load())
     marked = {name: _with_line((root / name).read_text(encoding="utf-8"), line, name) for name in MARKED}
     included = {
         "book/generated/benchmarks.md": benchmark_table(),
         "book/generated/settings.md": settings_table(),
         "book/generated/verdict_rule.md": RULE.strip() + "\n",
+        "book/generated/verdicts.md": verdict_table(store),
     }
     return marked | included
 
@@ -77,6 +88,19 @@ def benchmark_table() -> str:
     return "\n".join(rows) + "\n"
 
 
+def verdict_table(store: Store) -> str:
+    """What came out on each benchmark as a Markdown table: its printed numbers, and its lines in the ledger."""
+    from erlib.paper import claims, compare, verdict
+
+    ledger = claims.ledger(store)
+    rows = ["| benchmark | the numbers that its table prints | lines of the paper's claims |", "|---|---|---|"]
+    for table, name in (TABLES | {"tab7": "rotated_mnist"}).items():
+        numbers = _counted(compare.table(table, store).verdict, verdict.WORDS)
+        sentences = _counted(ledger[ledger.benchmark == name].judgement, claims.WORDS)
+        rows.append(f"| {{doc}}`{BENCHMARKS[name].title} <pages/{_PAGES[table]}>` | {numbers} | {sentences} |")
+    return "\n".join(rows) + "\n"
+
+
 def settings_table() -> str:
     """The settings of a run as a Markdown table: names, defaults and the comments of their lines in the source."""
     pattern = re.compile(r"^    (\w+): [^=#\n]+?(?: = ([^#\n]+?))?  # (.+)$", re.MULTILINE)
@@ -87,6 +111,11 @@ def settings_table() -> str:
         default = default.removeprefix("late(").removesuffix(")")
         rows.append(f"| `{field.name}` | {f'`{default}`' if default else ''} | {comment} |")
     return "\n".join(rows) + "\n"
+
+
+def _counted(found: Iterable[str], words: Iterable[str]) -> str:
+    count = Counter(found)
+    return ", ".join(f"{word} {count[word]}" for word in words if count[word])
 
 
 def _listed(names: list[str]) -> str:

@@ -18,6 +18,7 @@ from erlib.config import paper_config
 from erlib.errors import ErlibError
 from erlib.notebook_noise import strip
 from erlib.result import RunResult
+from erlib.store import Store
 
 ROOT = Path(__file__).parents[1]
 TOC_PAGES = re.findall(r"file: (\S+)", (ROOT / "_toc.yml").read_text())
@@ -133,6 +134,18 @@ def test_the_runs_line_counts_benchmarks_with_the_papers_runs():
     assert "**2 of the paper's four benchmarks**: Permuted MNIST (1 of 35 settings of its table)" in line
     assert "Split CUB (1 of 31 settings of its table). For Split CIFAR and" in line
     assert "the command that trains" not in book_texts.runs_line([run(name) for name in book_texts.TABLES.values()])
+
+
+def test_what_came_out_is_counted_from_the_store(tmp_path: Path):
+    def row(benchmark: str) -> list[str]:
+        lines = book_texts.verdict_table(Store(tmp_path)).splitlines()
+        return next(line for line in lines if benchmark in line).split(" | ")[1:]
+
+    assert row("Split CIFAR")[0] == "not run 69"
+    config = paper_config("split_cifar", "finetune")
+    Store(tmp_path).put(RunResult(config=config, accuracy=[[0.4] * 17] * 17))
+    assert row("Split CIFAR")[0] == "inconclusive 2, not run 67"  # A_T and F_T of one seed
+    assert row("Permuted MNIST") == ["not run 69", "not run 52 |"]
 
 
 def test_the_code_of_the_chapter_on_extending_runs(tmp_path: Path):
