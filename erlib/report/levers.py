@@ -74,8 +74,11 @@ def differing(page: Page) -> Table | Note:
 
 
 def changed(config: RunConfig, base: RunConfig) -> str:
-    """The settings in which a config differs, in words: "init: paper → pytorch"."""
-    ours, theirs = dataclasses.asdict(config), dataclasses.asdict(base)
+    """The settings in which a config differs, in words: "init: paper → pytorch"; None is a setting's default."""
+    ours, theirs = (
+        {name: "default" if value is None else value for name, value in dataclasses.asdict(side).items()}
+        for side in (config, base)
+    )
     return ", ".join(f"{name}: {theirs[name]} → {ours[name]}" for name in ours if ours[name] != theirs[name])
 
 

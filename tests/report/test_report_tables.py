@@ -14,6 +14,7 @@ from erlib import report
 from erlib.config import paper_config
 from erlib.paper.timing import FILE
 from erlib.report import timing
+from erlib.report.levers import changed
 from erlib.report.shown import Note
 from erlib.result import DIVERGED, RunResult
 from erlib.store import Store
@@ -127,6 +128,8 @@ def test_a_lever_is_found_by_what_it_changes(opened: Any, tmp_path: Path, empty_
     change = sum(runs["pytorch", seed] - runs["paper", seed] for seed in range(2)) / 2
     assert table.shown.loc["Finetune", "change of F_T"] == f"{change:+.3f}".replace("-", "−")
     assert "replay_current: False → True" in repr(report.levers(opened("tab3")))
+    plain = paper_config("split_cifar", "finetune")
+    assert changed(plain.replace(bn_eps=1e-5), plain) == "bn_eps: default → 1e-05"
     assert isinstance(report.levers(opened("tab3", results=str(empty_store))), Note)
 
 
