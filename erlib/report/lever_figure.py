@@ -13,7 +13,7 @@ from erlib.report.comparison import lines
 from erlib.report.levers import Lever, Pairs, changes, place_name, tried
 from erlib.report.numbers import LEAST, beyond_range, mean_and_half
 from erlib.report.page import Page
-from erlib.report.style import Plot, canvas, legend_below, look, note, runs_text, styled
+from erlib.report.style import Plot, canvas, legend_below, look, note, styled
 
 _LINE = 0.21  # inches
 _HOLLOW = {"marker": "D", "markerfacecolor": "white", "markeredgecolor": "#444444", "linestyle": ""}
@@ -33,7 +33,7 @@ def lever_intervals(page: Page) -> Plot:
             names.append(place_name(*place))
             for lever, pairs in here.items():
                 _draw(axes, len(names), lever, pairs, paper.get(place))
-                names.append(lever[2])
+                names.append(f"{lever[2]} (n = {len(pairs)})")
         axes.axvline(0, color="#444444", linewidth=0.9)
         axes.set(ylim=(max(len(names), 1) - 0.5, -0.5), xlabel="change of A_T [points]")
         axes.set_yticks(range(len(names)), names)
@@ -43,7 +43,7 @@ def lever_intervals(page: Page) -> Plot:
         if not found:
             note(axes, "no run with another setting yet")
         figure.suptitle(page.titled("What each lever changes, one at a time"), fontsize=10)
-        legend_below(figure, _handles([len(pairs) for pairs in found.values()]), 1)
+        legend_below(figure, _handles(), 1)
     return Plot(figure, f"{page.name}-levers")
 
 
@@ -68,8 +68,8 @@ def _draw(axes: Axes, y: int, lever: Lever, pairs: Pairs, paper: float | None) -
     axes.plot([mean], [y], color=row.colour, marker=row.marker, markersize=5.5, zorder=4)
 
 
-def _handles(counts: list[int]) -> list[Line2D]:
-    ours = f"with the lever minus without, mean and 95% interval over the same seeds, {runs_text(counts)}"
+def _handles() -> list[Line2D]:
+    ours = "with the lever minus without, mean and 95% interval over the same n seeds"
     style = {"color": "#444444", "marker": "o", "markersize": 5.5, "linewidth": 1.8}
     return [
         Line2D([], [], label=ours, **style),

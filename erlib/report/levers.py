@@ -65,7 +65,7 @@ def differing(page: Page) -> Table | Note:
         return Note("No cell of this page differs from the paper in the sense of the rule.")
     found = tried(page)
     rows = [_explained(line, found, _readings(line, every)) for _, line in frame.iterrows()]
-    caption = "Cells that differ: ours minus the paper's, and what each lever, on the same seeds, leaves of it"
+    caption = "Cells that differ: ours minus the paper's; what a lever changes on its n seeds, and leaves there"
     return Table(
         pandas.DataFrame(rows).set_index("cell").rename_axis(None),
         f"{page.name}-differing",
@@ -121,7 +121,7 @@ def _explained(line: pandas.Series, found: dict[Lever, Pairs], readings: Iterabl
     for (label, at, lever), pairs in found.items():
         if (label, at) == (line["row"], size):
             shift = statistics.fmean(value(a) - value(b) for a, b in pairs)
-            left = signed(line.difference + shift, digits)
+            left = signed(statistics.fmean(value(a) for a, _ in pairs) - line.paper, digits)
             effects.append(f"{lever}: {signed(shift, digits)}, leaves {left} (n = {len(pairs)})")
     return {
         "cell": cell_name(line),

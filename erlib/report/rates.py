@@ -34,7 +34,7 @@ def same_rate(page: Page) -> Table | Note:
     text = [_row(runs, size, list(columns.values())) for size in sizes]
     shown = pandas.DataFrame(text, index=[f"{size} per class" for size in sizes], columns=list(columns))
     title = page.titled("A_T [%] of the reservoir minus that of the ring, by their learning rates").replace("\n", ". ")
-    caption = f"{title}. Paired; below it the 95% interval; n: the seeds that all cells of a line have."
+    caption = f"{title}. Paired; below it the 95% interval; n: the seeds that all trained cells of a line have."
     return Table(shown, f"{page.name}-same-rate", caption)
 
 

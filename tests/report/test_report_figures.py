@@ -74,7 +74,7 @@ def test_a_lever_is_drawn_beside_what_the_row_lacks_of_the_paper(opened: Any, tm
         config = paper_config("permuted_mnist", "finetune", seed=seed, init=init)
         Store(tmp_path).put(RunResult(config=config, accuracy=[[level] * 20] * 20, seconds={"train": 1.0}))
     (axes,) = report.lever_intervals(opened("tab3", results=str(tmp_path))).figure.axes
-    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["Finetune", "init: paper → pytorch"]
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["Finetune", "init: paper → pytorch (n = 2)"]
     points = {line.get_marker(): line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1}
     assert points["D"] == pytest.approx(53.5 - 41)  # the paper's, less ours of the two seeds that have the lever
     assert points[style.look("Finetune").marker] == pytest.approx(3.5)
