@@ -14,7 +14,7 @@ from erlib.paper import verdict
 from erlib.report.comparison import cell_name, digits_of, lines, signed
 from erlib.report.numbers import mean_and_half
 from erlib.report.page import Page, Series
-from erlib.report.shown import Note, Table
+from erlib.report.shown import Note, Table, prose
 from erlib.result import RunResult
 
 Lever = tuple[str, int, str]  # row, samples per class (0: no memory), what changed
@@ -51,10 +51,9 @@ def levers(page: Page) -> Table | Note:
     if not found:
         return Note("No run with another setting is stored for this benchmark yet.")
     rows = [_line(*key, pairs) for key, pairs in found.items()]
-    caption = "Levers tried, each against the same row and seeds with the settings of this page"
-    return Table(
-        pandas.DataFrame(rows).set_index("row").rename_axis(None), f"{page.name}-levers", f"{caption}. A_T in percent."
-    )
+    frame = pandas.DataFrame(rows).set_index("row").rename_axis(None)
+    caption = "Levers tried, each against the same row and seeds with the settings of this page. A_T in percent."
+    return Table(frame, f"{page.name}-levers", caption, decorate=prose(0, "13em"))
 
 
 def differing(page: Page) -> Table | Note:
