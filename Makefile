@@ -2,6 +2,8 @@
 PYTHON ?= python3.11
 VENV   := .venv
 PY     := $(VENV)/bin/python
+# an environment that the shell is in would be taken for ours
+unexport VIRTUAL_ENV
 
 .PHONY: book test bench check format clean
 
